@@ -31,16 +31,19 @@ typedef enum mw_arg_kind {
     MW_ARG_FLOAT,
     MW_ARG_BOOL,
     MW_ARG_DTYPE,
-    MW_ARG_STR
+    MW_ARG_STR,
+    MW_ARG_STRS,
+    MW_ARG_SYMBOL /* a value known only at run time, printed as `s`; never in a checked call */
 } mw_arg_kind;
 
 typedef struct mw_arg {
     uint8_t kind;
-    int first, count;    /* TENSOR, TENSORS: operands; INTS: count of `ints` */
-    int64_t i;           /* INT, BOOL, DTYPE */
-    double f;            /* FLOAT */
-    const int64_t *ints; /* INTS */
-    const char *s;       /* STR */
+    int first, count;        /* TENSOR, TENSORS: operands; INTS, STRS: how many */
+    int64_t i;               /* INT, BOOL, DTYPE */
+    double f;                /* FLOAT */
+    const int64_t *ints;     /* INTS */
+    const char *s;           /* STR */
+    const char *const *strs; /* STRS */
 } mw_arg;
 
 /* What is known of a tensor without its data. Shapes are global. */
@@ -67,12 +70,13 @@ bool mw__arg_bool(const mw_call_args *call, int pos, bool absent);
 mw_dtype mw__arg_dtype(const mw_call_args *call, int pos, mw_dtype absent);
 /* The operand of a TENSOR argument, or -1 where it is absent. */
 int mw__arg_operand(const mw_call_args *call, int pos);
-/* A dim argument made non-negative; MW_ERR_SHAPE names op, argument and range. ndim 0 counts as 1. */
+/* A dim argument made non-negative; MW_ERR_SHAPE names op, argument and range. ndim 0 counts as 1.
+ */
 MW_NODISCARD mw_status mw__arg_dim(const mw_call_args *call, int pos, int ndim, int *ret);
 
 /* ---- the rule of one call ------------------------------------------------------------------
- * Letters (factors) with sizes, and which dims of which operand are made of them. A dim is a product
- * of letters, major to minor; a dim without letters has size 1 and cannot be split. */
+ * Letters (factors) with sizes, and which dims of which operand are made of them. A dim is a
+ * product of letters, major to minor; a dim without letters has size 1 and cannot be split. */
 typedef enum mw_mark {
     MW_MARK_FREE,       /* may be split */
     MW_MARK_WHOLE,      /* `*`: must be whole on a rank */
@@ -91,8 +95,8 @@ typedef struct mw_letter {
 
 typedef struct mw_operand {
     int8_t ndim;
-    int8_t term;       /* which product of the sum it belongs to; -1: common to all (`cond;`) */
-    uint8_t linear;    /* a partial sum may pass through it */
+    int8_t term;    /* which product of the sum it belongs to; -1: common to all (`cond;`) */
+    uint8_t linear; /* a partial sum may pass through it */
     uint8_t nletter[MW_MAX_DIMS];
     uint8_t letter[MW_MAX_DIMS][MW_DIM_LETTERS];
 } mw_operand;
@@ -100,8 +104,8 @@ typedef struct mw_operand {
 typedef struct mw_rule {
     int nletter, nin, nout, nterm;
     mw_letter letter[MW_RULE_LETTERS];
-    mw_operand *in;   /* [nin], in the arena */
-    mw_operand *out;  /* [nout] */
+    mw_operand *in;    /* [nin], in the arena */
+    mw_operand *out;   /* [nout] */
     mw_meta *out_meta; /* [nout]: dtype and global shape of each output */
     mw_reduce reduce; /* what a letter that vanishes makes of the outputs; NONE: it must be whole */
     int8_t monotone;  /* +1: P(max) and P(min) pass; -1: they pass and change places; 0: no */
@@ -120,10 +124,10 @@ typedef enum mw_out_dtype {
 
 /* ---- kernels -------------------------------------------------------------------------------
  * A kernel reads views of the local shards in `in` (operand order) and fills the views in `out`,
- * which it may assume contiguous, not overlapping the inputs, and of the right dtype and local shape
- * (any size may be 0). In-place ops: out[0] is in[0], any strides. Absent optional operands have
- * no view: use mw__arg_operand. Sizes come from the views, never from size arguments, which are
- * global. `scratch` is cleared after the call. A kernel that needs global positions asks
+ * which it may assume contiguous, not overlapping the inputs, and of the right dtype and local
+ * shape (any size may be 0). In-place ops: out[0] is in[0], any strides. Absent optional operands
+ * have no view: use mw__arg_operand. Sizes come from the views, never from size arguments, which
+ * are global. `scratch` is cleared after the call. A kernel that needs global positions asks
  * mw__kernel_ranges; out-of-range data is MW_ERR_ARG with a sentence. */
 typedef struct mw_kernel_call {
     const mw_call_args *call;
@@ -167,7 +171,8 @@ typedef struct mw_op {
     mw_status (*factors)(const mw_call_args *call, mw_arena *arena, mw_rule *rule);
     int (*nout)(const mw_call_args *call); /* of ops that return Tensor[] */
 
-    /* A reshape: the layout goes through mw__dims_regroup instead of letters; gives the out shape. */
+    /* A reshape: the layout goes through mw__dims_regroup instead of letters; gives the out shape.
+     */
     mw_status (*reshape)(const mw_call_args *call, mw_meta *ret_out);
 
     /* Inputs for the generic tests, as text: samples separated by `;`, arguments by `,`, in schema

@@ -1,0 +1,43 @@
+/* table: what is read off each op's texts, once per process, and the look-up of ops by name.
+ *
+ * The table is filled on first use and never changes afterwards, so that look-ups take no lock. It
+ * lives in static memory: filling it cannot fail. An op whose texts do not parse is marked broken
+ * and says so whenever it is asked for. */
+#ifndef OPS_TABLE_H
+#define OPS_TABLE_H
+
+#include "ops/op.h"
+#include "ops/rule.h"
+#include "ops/schema.h"
+
+typedef struct mw_op_info {
+    const mw_op *op;
+    const char *word; /* in ops.def */
+    bool broken;      /* schema or rule text does not parse */
+    bool has_rule;    /* `rule` is set: the op has a rule text and no override */
+    mw_schema schema;
+    mw_rule_text rule;
+} mw_op_info;
+
+/* Of an op of the table. MW_ERR_INTERNAL for a broken or foreign one, with the reason. Pure. */
+MW_NODISCARD mw_status mw__op_info(const mw_op *op, const mw_op_info **ret);
+
+/* The same for code that holds an op which mw__op_info has accepted before. NULL otherwise. Pure.
+ */
+const mw_op_info *mw__op_info_of(const mw_op *op);
+
+/* Finds an op by its word, `name`, `name.overload`, `aten::name`, `aten::name.overload`,
+ * `aten.name.overload` (`default` is the empty overload). A name alone is the op of that word, else
+ * the first of its overloads in the table. NULL: none. Pure. */
+const mw_op *mw__op_find(const char *name, size_t length);
+
+/* The word nearest to an unknown name, or NULL. Pure. */
+const char *mw__op_nearest(const char *name, size_t length);
+
+/* mw__op_find, or MW_ERR_ARG with the nearest name. */
+MW_NODISCARD mw_status mw__op_named(const char *name, size_t length, const mw_op **ret);
+
+/* Reads one op's texts. */
+MW_NODISCARD mw_status mw__op_read(const mw_op *op, mw_op_info *ret);
+
+#endif
