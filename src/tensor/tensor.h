@@ -37,6 +37,11 @@ bool mw__view_reshape(const mw_view *view, int ndim, const int64_t *shape, int64
  * The two must not overlap unless they are the same. */
 void mw__view_copy(const mw_view *to, const mw_view *from);
 
+/* n elements of a row from one dtype and stride (in elements; 0 repeats one element) to another, by
+ * the same conversions. */
+void mw__row_convert(void *to, mw_dtype to_dtype, int64_t to_stride, const void *from,
+                     mw_dtype from_dtype, int64_t from_stride, int64_t n);
+
 /* One element as double or int64 and back (i64 beyond 2^53 keeps its bits through the _i64 forms). */
 double mw__element_get(const void *at, mw_dtype dtype);
 int64_t mw__element_get_i64(const void *at, mw_dtype dtype);
