@@ -153,14 +153,11 @@ static void row_f32_to_f16(uint16_t *to, const float *from, int64_t n)
         to[i] = mw__f32_to_f16(from[i]);
 }
 
-/* An integer conversion of a value that does not fit is undefined in C. Here a NaN gives 0 and the
- * rest the nearest integer of the type, on every machine. */
-static int64_t saturated(float value, int64_t least, int64_t most)
+/* As mw__view_copy: towards zero by way of int64, whose low bits stay; beyond it, and for NaN, what
+ * the x86 conversion gives. */
+static int64_t truncated(float value)
 {
-    if (value != value) return 0;
-    if (value < (float)least) return least;
-    if (value >= (float)most) return most; /* (float)INT64_MAX is 2^63 */
-    return (int64_t)value;
+    return value >= -0x1p63f && value < 0x1p63f ? (int64_t)value : INT64_MIN;
 }
 
 #define TO_F32(type)                    \
@@ -205,12 +202,12 @@ void mw__row_to_f32(float *to, const void *from, mw_dtype dtype, int64_t n)
     }
 }
 
-#define FROM_F32(type, least, most)                            \
-    do {                                                       \
-        type *target = to;                                     \
-        for (int64_t i = 0; i < n; i++)                        \
-            target[i] = (type)saturated(from[i], least, most); \
-        return;                                                \
+#define FROM_F32(type)                            \
+    do {                                          \
+        type *target = to;                        \
+        for (int64_t i = 0; i < n; i++)           \
+            target[i] = (type)truncated(from[i]); \
+        return;                                   \
     } while (0)
 
 void mw__row_from_f32(void *to, mw_dtype dtype, const float *from, int64_t n)
@@ -230,15 +227,15 @@ void mw__row_from_f32(void *to, mw_dtype dtype, const float *from, int64_t n)
             ((double *)to)[i] = (double)from[i];
         return;
     case MW_DTYPE_i64:
-        FROM_F32(int64_t, INT64_MIN, INT64_MAX);
+        FROM_F32(int64_t);
     case MW_DTYPE_i32:
-        FROM_F32(int32_t, INT32_MIN, INT32_MAX);
+        FROM_F32(int32_t);
     case MW_DTYPE_i16:
-        FROM_F32(int16_t, INT16_MIN, INT16_MAX);
+        FROM_F32(int16_t);
     case MW_DTYPE_i8:
-        FROM_F32(int8_t, INT8_MIN, INT8_MAX);
+        FROM_F32(int8_t);
     case MW_DTYPE_u8:
-        FROM_F32(uint8_t, 0, UINT8_MAX);
+        FROM_F32(uint8_t);
     case MW_DTYPE_bool:
         for (int64_t i = 0; i < n; i++)
             ((uint8_t *)to)[i] = from[i] != 0.0f;
