@@ -1,6 +1,6 @@
-/* Runs a fuzzer over files and folders of inputs, without libFuzzer: what makes each corpus part of plain
- * ctest. Every input is copied to a block of exactly its size, so that the address sanitizer sees the
- * first byte past it. An empty corpus is a failure: a replay of nothing proves nothing. */
+/* Runs a fuzzer over files and folders of inputs, without libFuzzer: what makes each corpus part of
+ * plain ctest. Every input is copied to a block of exactly its size, so that the address sanitizer
+ * sees the first byte past it. An empty corpus is a failure: a replay of nothing proves nothing. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +15,7 @@ static int replay_file(const char *path, size_t size)
     FILE *file = fopen(path, "rb");
     uint8_t *data = malloc(size ? size : 1);
     int ok = file && data && fread(data, 1, size, file) == size;
-    if (file)
-        fclose(file);
+    if (file) fclose(file);
     if (ok) {
         /* Said first and flushed, so that a crash leaves the name of its input. */
         printf("%s, %zu bytes\n", path, size);
@@ -37,8 +36,7 @@ static int replay(const char *path)
         fprintf(stderr, "replay: no %s\n", path);
         return -1;
     }
-    if (!S_ISDIR(info.st_mode))
-        return replay_file(path, (size_t)info.st_size);
+    if (!S_ISDIR(info.st_mode)) return replay_file(path, (size_t)info.st_size);
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, NULL, alphasort), count = 0;
     for (int i = 0; i < n; i++) {
@@ -58,8 +56,7 @@ int main(int argc, char **argv)
     int count = 0;
     for (int i = 1; i < argc; i++) {
         int n = replay(argv[i]);
-        if (n < 0)
-            return 1;
+        if (n < 0) return 1;
         count += n;
     }
     printf("%d inputs replayed\n", count);
