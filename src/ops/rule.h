@@ -102,8 +102,4 @@ typedef struct mw_rule_text {
 MW_NODISCARD mw_status mw__rule_text_parse(const mw_schema *schema, const char *text,
                                            mw_rule_text *ret);
 
-/* The dtypes of the results (rule_dtype.c). Pure. */
-MW_NODISCARD mw_status mw__rule_dtypes(const mw_call_args *call, const mw_schema *schema,
-                                       mw_rule *rule);
-
 #endif

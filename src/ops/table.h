@@ -15,6 +15,7 @@ typedef struct mw_op_info {
     const char *word; /* in ops.def */
     bool broken;      /* schema or rule text does not parse */
     bool has_rule;    /* `rule` is set: the op has a rule text and no override */
+    int8_t dtype_arg; /* position of the argument `dtype`, or -1 */
     mw_schema schema;
     mw_rule_text rule;
 } mw_op_info;
@@ -36,6 +37,22 @@ const char *mw__op_nearest(const char *name, size_t length);
 
 /* mw__op_find, or MW_ERR_ARG with the nearest name. */
 MW_NODISCARD mw_status mw__op_named(const char *name, size_t length, const mw_op **ret);
+
+/* Adds an op that is not in ops.def; it must live as long as the process. Its word is its name.
+ * MW_ERR_PARSE and MW_ERR_INTERNAL for its texts, MW_ERR_ARG where its name and overload are taken.
+ * From any thread. Adding it again does nothing. */
+MW_NODISCARD mw_status mw__op_add(const mw_op *op);
+
+/* ---- between op.c and op_added.c ------------------------------------------------------------ */
+
+typedef enum mw_op_key { MW_KEY_WORD, MW_KEY_FULL, MW_KEY_NAME } mw_op_key;
+
+enum { MW_OP_KEY = 2 * MW_SCHEMA_NAME + 2 }; /* bytes of any key, with its NUL */
+
+/* The op's word, `name.overload` or name into `to`; returns the length. */
+size_t mw__op_key_of(const mw_op_info *info, mw_op_key kind, char *to);
+const mw_op_info *mw__added_of(const mw_op *op);
+const mw_op *mw__added_find(const char *name, size_t length);
 
 /* Reads one op's texts. */
 MW_NODISCARD mw_status mw__op_read(const mw_op *op, mw_op_info *ret);
