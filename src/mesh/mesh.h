@@ -26,14 +26,15 @@ struct mw_mesh {
 void mw__mesh_coords(const mw_mesh *mesh, int rank, int *ret_coord);
 
 int64_t mw__dim_size(const mw_dim *dim);
-bool mw__dim_whole(const mw_dim *dim); /* no mesh axis cuts it: every rank holds all of it */
+bool mw__dim_whole(const mw_dim *dim);    /* no mesh axis cuts it: every rank holds all of it */
 uint32_t mw__dim_axes(const mw_dim *dim); /* bit per mesh axis that cuts it, in whole or part */
 bool mw__dim_equal(const mw_dim *a, const mw_dim *b); /* canonical bytes, `open` aside */
 
 /* A dim of one factor without cuts. */
 mw_dim mw__dim_plain(int64_t size);
 
-/* Positions that the rank at `coord` holds, counted, and as maximal ranges (as mw_layout_ranges). */
+/* Positions that the rank at `coord` holds, counted, and as maximal ranges (as mw_layout_ranges).
+ */
 int64_t mw__dim_local_size(const mw_mesh *mesh, const mw_dim *dim, const int *coord);
 int64_t mw__dim_ranges(const mw_mesh *mesh, const mw_dim *dim, const int *coord,
                        mw_range *ret_range, int64_t cap);
@@ -46,33 +47,41 @@ mw_dim mw__dim_canonical(const mw_mesh *mesh, const mw_dim *dim);
  * the same order. */
 mw_dim mw__dim_without(const mw_mesh *mesh, const mw_dim *dim, uint32_t axes);
 
-/* The dim with axis (part) appended as the last, most minor cut of its last factor that makes sense:
- * the ranks' chunks of what each now holds, in order; a dim without cuts gets a plain one.
+/* The dim with axis (part) appended as the last, most minor cut of its last factor that makes
+ * sense: the ranks' chunks of what each now holds, in order; a dim without cuts gets a plain one.
  * False where the capacities are used up. */
 bool mw__dim_append(const mw_mesh *mesh, mw_dim *dim, int axis, int32_t major, int32_t size);
 
 /* Regroups the concatenation (row-major flattening) of `nfrom` dims into `nto` dims of the given
  * sizes with the same owners: the view algebra. Products of sizes must agree. Result canonical.
- * False where no text has these owners (the caller then redistributes); then *ret_axes (if not NULL)
- * gets the mask of mesh axes that stand in the way. */
+ * False where no text has these owners (the caller then redistributes); then *ret_axes (if not
+ * NULL) gets the mask of mesh axes that stand in the way. */
 bool mw__dims_regroup(const mw_mesh *mesh, const mw_dim *from, int nfrom, const int64_t *sizes,
                       int nto, mw_dim *ret_to, uint32_t *ret_axes);
 
 /* ---- layouts ------------------------------------------------------------------------------- */
+
+/* As mw_layout_parse, of the layout at *at inside a longer `text` (which errors show); *at moves
+ * past it. A `{` after the dims is read as partials. */
+MW_NODISCARD mw_status mw__layout_read(const mw_mesh *mesh, const char *text, const char **at,
+                                       mw_layout *ret);
+
 void mw__layout_canonical(const mw_mesh *mesh, mw_layout *layout);
 
 /* Checks capacities, axes used twice (partial axes included), sizes. MW_ERR_LAYOUT says what. */
 MW_NODISCARD mw_status mw__layout_check(const mw_mesh *mesh, const mw_layout *layout);
 uint64_t mw__layout_hash(const mw_layout *layout);
-int64_t mw__layout_count(const mw_layout *layout);        /* elements; the product of sizes */
+int64_t mw__layout_count(const mw_layout *layout); /* elements; the product of sizes */
 int64_t mw__layout_local_count(const mw_mesh *mesh, const mw_layout *layout, int rank);
 int64_t mw__layout_largest_shard(const mw_mesh *mesh, const mw_layout *layout); /* elements */
-void mw__layout_str(const mw_mesh *mesh, const mw_layout *layout, mw_str *to); /* appends the text */
+void mw__layout_str(const mw_mesh *mesh, const mw_layout *layout,
+                    mw_str *to); /* appends the text */
 void mw__dim_str(const mw_mesh *mesh, const mw_dim *dim, mw_str *to);
 uint32_t mw__layout_axes(const mw_layout *layout);         /* axes that cut a dim */
 uint32_t mw__layout_partial_axes(const mw_layout *layout); /* axes it is partial over */
 
-/* The dtype that the memory of a shard has: f32 for partial sums of f16 and bf16, else the dtype. */
+/* The dtype that the memory of a shard has: f32 for partial sums of f16 and bf16, else the dtype.
+ */
 mw_dtype mw__layout_storage_dtype(const mw_layout *layout);
 
 const char *mw__reduce_name(mw_reduce kind);
