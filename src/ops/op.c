@@ -57,13 +57,13 @@ mw_status mw__op_read(const mw_op *op, mw_op_info *ret)
     if (!op->schema) return MW_FAIL(MW_ERR_INTERNAL, "an op without a schema");
     MW_TRY(mw__schema_parse(op->schema, &ret->schema));
     ret->dtype_arg = (int8_t)mw__schema_find(&ret->schema, "dtype", 5);
-    ret->has_rule = op->rule && !op->factors && !op->reshape;
-    if (!ret->has_rule) return MW_OK;
-    MW_TRY(mw__rule_text_parse(&ret->schema, op->rule, &ret->rule));
-    if (ret->rule.nout != ret->schema.nresult)
-        return MW_FAIL(MW_ERR_INTERNAL, "%s: %d results in the schema, %d in the rule",
-                       ret->schema.name, ret->schema.nresult, ret->rule.nout);
-    return MW_OK;
+    if (!op->rule) return MW_OK;
+    mw_status status = mw__rule_text_parse(&ret->schema, op->rule, &ret->rule);
+    if (status == MW_OK && ret->rule.nout != ret->schema.nresult)
+        status = MW_FAIL(MW_ERR_INTERNAL, "%s: %d results in the schema, %d in the rule",
+                         ret->schema.name, ret->schema.nresult, ret->rule.nout);
+    ret->has_rule = status == MW_OK;
+    return op->factors || op->reshape ? MW_OK : status;
 }
 
 /* ---- filling -------------------------------------------------------------------------------- */
@@ -101,6 +101,8 @@ static void fill_names(mw_op_key kind)
 
 static void fill(void)
 {
+    mw_error *error = &mw__ctx_get()->error;
+    const mw_error kept = *error; /* texts that are for the reader only leave a record */
     for (int i = 0; i < (int)MW_OP_COUNT; i++) {
         mw_op_info *info = &table.info[i];
         info->broken = mw__op_read(ops[i], info) != MW_OK;
@@ -114,6 +116,7 @@ static void fill(void)
     fill_names(MW_KEY_WORD);
     fill_names(MW_KEY_FULL);
     fill_names(MW_KEY_NAME);
+    *error = kept;
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

@@ -245,6 +245,15 @@ static mw_status reshape(const mw_call_args *call, mw_rule *rule)
     return MW_OK;
 }
 
+mw_status mw__rule_default(const mw_call_args *call, mw_rule *rule)
+{
+    const mw_op_info *info = mw__op_info_of(call->op);
+    if (!info || !info->has_rule)
+        return MW_FAIL(MW_ERR_INTERNAL, "%s: the op has no rule text that can be read",
+                       mw__call_name(call));
+    return mw__rule_lay(call, &info->rule, rule);
+}
+
 mw_status mw__rule_of(const mw_call_args *call, mw_arena *arena, mw_rule *ret)
 {
     const mw_op_info *info;
@@ -261,11 +270,8 @@ mw_status mw__rule_of(const mw_call_args *call, mw_arena *arena, mw_rule *ret)
     } else {
         if (call->op->factors)
             MW_TRY(call->op->factors(call, arena, &rule));
-        else if (info->has_rule)
-            MW_TRY(mw__rule_lay(call, &info->rule, &rule));
         else
-            return MW_FAIL(MW_ERR_INTERNAL, "%s: the op has neither rule nor factors",
-                           mw__call_name(call));
+            MW_TRY(mw__rule_default(call, &rule));
         MW_TRY(finish(call, &info->schema, &rule));
     }
     size_t used = (size_t)rule.nletter * sizeof rule.letter[0];

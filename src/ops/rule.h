@@ -58,6 +58,15 @@ void mw__rule_copy(mw_operand *to, int to_dim, const mw_operand *from, int from_
 MW_NODISCARD mw_status mw__rule_broadcast(const mw_call_args *call, mw_rule *rule, int first, int n,
                                           int keep, const char *name, mw_operand *out, int *ret_n);
 
+/* Lays the op's rule text over the call, for an override that only changes some flags afterwards.
+ */
+MW_NODISCARD mw_status mw__rule_default(const mw_call_args *call, mw_rule *rule);
+
+/* The dtype in which the call computes: torch's promotion over its tensors (those with dims before
+ * those without) and its Scalars (those with a numeric default, such as alpha=1, and keyword-only
+ * ones do not take part). Pure. */
+mw_dtype mw__rule_promote(const mw_call_args *call, const mw_schema *schema);
+
 /* ---- the text, read ------------------------------------------------------------------------ */
 
 enum { MW_TEXT_LETTERS = 24, MW_TEXT_IN = 8, MW_TEXT_OUT = 6 };
@@ -101,5 +110,9 @@ typedef struct mw_rule_text {
 /* Reads a rule's text against its op's schema. MW_ERR_PARSE with column and caret. Pure. */
 MW_NODISCARD mw_status mw__rule_text_parse(const mw_schema *schema, const char *text,
                                            mw_rule_text *ret);
+
+/* The dtype in which an element-wise op of these operands and Scalars computes: torch's promotion.
+ * Pure. */
+mw_dtype mw__rule_promote(const mw_call_args *call, const mw_schema *schema);
 
 #endif

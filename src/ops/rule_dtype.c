@@ -19,7 +19,7 @@ static bool counts(const mw_schema_arg *arg)
            (!arg->has_default || arg->absent.kind == MW_ARG_NONE);
 }
 
-static mw_dtype promote(const mw_call_args *call, const mw_schema *schema)
+mw_dtype mw__rule_promote(const mw_call_args *call, const mw_schema *schema)
 {
     mw_dtype dims = MW_DTYPE_NONE, none = MW_DTYPE_NONE, scalar = MW_DTYPE_NONE;
     for (int i = 0; i < call->nin; i++) {
@@ -48,9 +48,9 @@ static mw_dtype result_dtype(const mw_call_args *call, const mw_op_info *info)
     mw_dtype first = call->nin ? call->in[0].dtype : MW_DTYPE_f32, dtype;
     switch (call->op->dtype) {
     case MW_OUT_PROMOTE:
-        return promote(call, &info->schema);
+        return mw__rule_promote(call, &info->schema);
     case MW_OUT_FLOAT:
-        dtype = promote(call, &info->schema);
+        dtype = mw__rule_promote(call, &info->schema);
         return mw_dtype_kind_of(dtype) == MW_KIND_FLOAT ? dtype : MW_DTYPE_f32;
     case MW_OUT_SUM:
         dtype = dtype_argument(call, info);

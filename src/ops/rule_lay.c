@@ -395,6 +395,6 @@ mw_status mw__rule_lay(const mw_call_args *call, const mw_rule_text *text, mw_ru
     }
     number_terms(&l);
     for (int i = 0; i < rule->nout; i++)
-        MW_TRY(lay_output(&l, &text->out[i], &rule->out[i]));
+        MW_TRY(lay_output(&l, &text->out[MW_MIN(i, text->nout - 1)], &rule->out[i]));
     return MW_OK;
 }

@@ -14,7 +14,7 @@ typedef struct mw_op_info {
     const mw_op *op;
     const char *word; /* in ops.def */
     bool broken;      /* schema or rule text does not parse */
-    bool has_rule;    /* `rule` is set: the op has a rule text and no override */
+    bool has_rule;    /* `rule` is set. With an override the text may be for the reader only */
     int8_t dtype_arg; /* position of the argument `dtype`, or -1 */
     mw_schema schema;
     mw_rule_text rule;
