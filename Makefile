@@ -40,6 +40,7 @@ verify: build model     ## all tests with the real model there, and the rules of
 bench: build model      ## measure, against bounds measured in the same run
 	build/meshwise bench dispatch
 	build/meshwise bench decode --model $(MODEL)
+	@for bench in build/bench/bench_*; do echo "== $$bench"; $$bench || exit 1; done
 
 asan: setup             ## the tests under address and undefined-behaviour sanitizers
 	$(call built,asan)
