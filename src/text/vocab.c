@@ -129,7 +129,7 @@ static mw_status read_tokens(mw_tokenizer *t, const mw_vocab_source *source)
         int32_t type = source->types ? source->types[id] : MW_TOKEN_NORMAL;
         if (type < 0 || type > MW_TOKEN_BYTE)
             return MW_FAIL(MW_ERR_FORMAT,
-                           "token %lld of the vocabulary has the type %d; types are 1 to %d",
+                           "token %lld of the vocabulary has the type %d; types are 0 to %d",
                            (long long)id, (int)type, MW_TOKEN_BYTE);
         char *copy =
             mw__arena_strndup(&t->arena, given.length ? given.at : "", (size_t)given.length);
