@@ -32,9 +32,9 @@ void mw__view_set(mw_view *view, mw_dtype dtype, int ndim, const int64_t *shape)
  * False where there are none. */
 bool mw__view_reshape(const mw_view *view, int ndim, const int64_t *shape, int64_t *ret_stride);
 
-/* Copies elements of equal shape, converting dtypes as torch's `to` does (float to int truncates
- * towards zero, to bool tests != 0, round-to-nearest-even to narrower floats). Any strides.
- * The two must not overlap unless they are the same. */
+/* Copies elements, `from` broadcast to the shape of `to`, converting dtypes as torch's `to` does
+ * (float to int truncates towards zero, to bool tests != 0, round-to-nearest-even to narrower
+ * floats). Any strides. The two must not overlap unless they are the same. */
 void mw__view_copy(const mw_view *to, const mw_view *from);
 
 /* n elements of a row from one dtype and stride (in elements; 0 repeats one element) to another, by

@@ -285,7 +285,7 @@ static void copy_transposed(const mw__nest *nest, mw_dtype dtype)
 void mw__view_copy(const mw_view *to, const mw_view *from)
 {
     mw__nest nest;
-    if (to->data == from->data && to->dtype == from->dtype &&
+    if (to->data == from->data && to->dtype == from->dtype && to->ndim == from->ndim &&
         memcmp(to->stride, from->stride, (size_t)to->ndim * sizeof to->stride[0]) == 0)
         return;
     if (!mw__nest_init(&nest, (const mw_view *const[]){to, from}, 2)) return;
