@@ -133,11 +133,13 @@ static mw_status check_template(const mw_tokenizer *t)
 mw_status mw_chat_render(const mw_tokenizer *t, const mw_turn *turns, int count, int open_reply,
                          char *to, int64_t size, int64_t *ret_length)
 {
-    mw__sink sink = {to, size, 0};
+    mw__sink sink;
+    mw__sink_init(&sink, to, size);
     MW_TRY(check_template(t));
     for (int i = 0; i < count; i++)
         if (!turns[i].role || !turns[i].role[0])
-            return MW_FAIL(MW_ERR_ARG, "turn %d of %d has no role", i, count);
+            return MW_FAIL(MW_ERR_ARG, "turn %d of %d has no role (turns are counted from 0)", i,
+                           count);
     bool own = count > 0 && strcmp(turns[0].role, "system") == 0;
     if (!own && t->chat.system.at) add_turn(&sink, "system", t->chat.system);
     for (int i = 0; i < count; i++)

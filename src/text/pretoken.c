@@ -56,6 +56,7 @@ struct mw__pretoken {
     const row *row;
     const mw_allocator *allocator;
     pcre2_general_context *general;
+    pcre2_match_context *limits;
     pcre2_code *code[PATTERNS];
     int count;
 };
@@ -138,7 +139,12 @@ static mw_status compile(mw__pretoken *p)
 {
     p->general =
         pcre2_general_context_create(pcre_alloc, pcre_free, (void *)(uintptr_t)p->allocator);
-    pcre2_compile_context *context = p->general ? pcre2_compile_context_create(p->general) : NULL;
+    p->limits = p->general ? pcre2_match_context_create(p->general) : NULL;
+    if (!p->limits) return MW_NOMEM();
+    /* Its default would give up inside a run of ten million spaces. The patterns cost time in
+     * proportion to the text, which has fewer bytes than this. */
+    (void)pcre2_set_match_limit(p->limits, UINT32_MAX);
+    pcre2_compile_context *context = pcre2_compile_context_create(p->general);
     if (!context) return MW_NOMEM();
     mw_status status = MW_OK;
     while (status == MW_OK && p->count < PATTERNS && p->row->pattern[p->count]) {
@@ -182,6 +188,7 @@ void mw__pretoken_free(mw__pretoken *p)
     if (!p) return;
     for (int i = 0; i < p->count; i++)
         pcre2_code_free(p->code[i]);
+    pcre2_match_context_free(p->limits);
     pcre2_general_context_free(p->general);
     (void)p->allocator->resize(p->allocator->user, p, sizeof *p, 0);
 }
@@ -248,7 +255,7 @@ static mw_status split(mw__splitter *s, int nth, const char *piece, int64_t leng
     PCRE2_SIZE at = 0, size = (PCRE2_SIZE)length;
     while (at < size) {
         int found = pcre2_match(s->pretoken->code[nth], (PCRE2_SPTR)piece, size, at,
-                                PCRE2_NO_UTF_CHECK, s->match, NULL);
+                                PCRE2_NO_UTF_CHECK, s->match, s->pretoken->limits);
         if (found == PCRE2_ERROR_NOMEMORY || found == PCRE2_ERROR_HEAPLIMIT) return MW_NOMEM();
         if (found < 0 && found != PCRE2_ERROR_NOMATCH)
             return MW_FAIL(MW_ERR_INTERNAL, "PCRE2 gave up on the text with error %d", found);

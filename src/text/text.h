@@ -26,6 +26,7 @@ typedef struct mw__sink {
     char *to;
     int64_t size, length;
 } mw__sink;
+void mw__sink_init(mw__sink *sink, char *to, int64_t size);
 void mw__sink_add(mw__sink *sink, const char *at, int64_t length);
 
 /* ---- pretoken.c: cutting text into the pieces that merges may not cross ---------------------- */

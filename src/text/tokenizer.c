@@ -116,7 +116,8 @@ mw_status mw_tokenizer_piece(const mw_tokenizer *t, int64_t id, mw_bytes *ret)
 mw_status mw_tokenizer_decode(const mw_tokenizer *t, const int32_t *ids, int64_t count, char *to,
                               int64_t size, int64_t *ret_length)
 {
-    mw__sink sink = {to, size, 0};
+    mw__sink sink;
+    mw__sink_init(&sink, to, size);
     for (int64_t i = 0; i < count; i++) {
         mw_bytes piece = {0};
         MW_TRY(mw_tokenizer_piece(t, ids[i], &piece));

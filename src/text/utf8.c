@@ -92,6 +92,13 @@ const char *mw__text_quote(mw_bytes bytes, char to[MW__QUOTE])
     return to;
 }
 
+void mw__sink_init(mw__sink *sink, char *to, int64_t size)
+{
+    sink->to = to;
+    sink->size = size;
+    sink->length = 0;
+}
+
 void mw__sink_add(mw__sink *sink, const char *at, int64_t length)
 {
     int64_t room = sink->size - 1 - sink->length; /* the NUL has its place */

@@ -273,6 +273,26 @@ static void test_pieces_of_any_bytes_join_to_the_text(void **state)
     }
 }
 
+/* More spaces than PCRE2 by itself would try to give back one by one, looking for a line break. */
+static void test_a_long_run_is_no_reason_to_give_up(void **state)
+{
+    (void)state;
+    enum { LENGTH = 10500000 };
+    mw__pretoken *pretoken;
+    mw__splitter *splitter = splitter_of("llama-bpe", &pretoken);
+    char *text = malloc(LENGTH);
+    assert_non_null(text);
+    memset(text, ' ', LENGTH);
+    text[LENGTH - 1] = 'x';
+    joined j = {text, 0};
+    assert_int_equal(mw__splitter_run(splitter, text, LENGTH, follow, &j), MW_OK);
+    assert_ptr_equal(j.at, text + LENGTH);
+    assert_int_equal(j.pieces, 2);
+    free(text);
+    mw__splitter_free(splitter);
+    mw__pretoken_free(pretoken);
+}
+
 static mw_status refuse(void *user, const char *piece, int64_t length)
 {
     (void)piece;
@@ -328,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_nul_is_a_symbol),
         cmocka_unit_test(test_white_space_is_unicodes_list),
         cmocka_unit_test(test_pieces_of_any_bytes_join_to_the_text),
+        cmocka_unit_test(test_a_long_run_is_no_reason_to_give_up),
         cmocka_unit_test(test_a_failing_receiver_stops_the_cutting),
         cmocka_unit_test(test_names_are_whole_words_and_unknown_ones_are_told),
     };
