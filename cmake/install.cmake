@@ -1,5 +1,8 @@
 # What `make install` lays down: public headers, both libraries, the pkg-config file, the program.
-# The pkg-config file names the libraries that a static link needs as this machine's linker knows them.
+# The pkg-config file finds its prefix from where it lies, so an installed tree may move, and names the
+# libraries that a static link needs where this machine has them.
+file(RELATIVE_PATH MW_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" MW_PC_TO_PREFIX "${MW_PC_TO_PREFIX}")
 get_filename_component(MW_BLAS_DIR ${CBLAS_LIBRARY} DIRECTORY)
 configure_file(cmake/meshwise.pc.in meshwise.pc @ONLY)
 
