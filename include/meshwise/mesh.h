@@ -70,8 +70,8 @@ MW_API int mw_mesh_print(const mw_mesh *mesh, char *to, int size);
  * `joint`: cuts together with the cut before it, as one axis (that one major). */
 enum { MW_CUT_LOCAL = -1 };
 typedef struct mw_cut {
-    int8_t axis;
-    uint8_t joint;
+    int16_t axis;
+    uint16_t joint;
     int32_t major;
     int32_t size;
 } mw_cut;
@@ -82,16 +82,17 @@ typedef struct mw_dim {
     uint8_t nfactor, ncut;
     uint8_t open;                   /* propagation may add axes */
     uint8_t cuts[MW_DIM_FACTORS];   /* how many of `cut` each factor has */
+    uint8_t unused[5];              /* no padding: equal dims have equal bytes */
     int64_t factor[MW_DIM_FACTORS]; /* sizes */
     mw_cut cut[MW_DIM_CUTS];
 } mw_dim;
 
 /* X(name, value, text, identity as double). How the terms of a partial tensor combine. */
-#define MW_REDUCE_MAP(X)                                                                           \
-    X(SUM, 1, "sum", -0.0)                                                                         \
-    X(AVG, 2, "avg", -0.0)                                                                         \
-    X(MAX, 3, "max", -HUGE_VAL)                                                                    \
-    X(MIN, 4, "min", HUGE_VAL)                                                                     \
+#define MW_REDUCE_MAP(X)        \
+    X(SUM, 1, "sum", -0.0)      \
+    X(AVG, 2, "avg", -0.0)      \
+    X(MAX, 3, "max", -HUGE_VAL) \
+    X(MIN, 4, "min", HUGE_VAL)  \
     X(PROD, 5, "prod", 1.0)
 
 typedef enum mw_reduce {
@@ -104,8 +105,8 @@ typedef enum mw_reduce {
 
 /* The axis (or part of an axis) over which a tensor is partial. */
 typedef struct mw_partial {
-    uint8_t kind; /* mw_reduce */
-    int8_t axis;
+    uint16_t kind; /* mw_reduce */
+    int16_t axis;
     int32_t major, size;
 } mw_partial;
 
@@ -114,6 +115,7 @@ typedef struct mw_partial {
 typedef struct mw_layout {
     uint8_t dtype; /* mw_dtype; MW_DTYPE_NONE where not stated */
     uint8_t ndim, npartial;
+    uint8_t unused[5];
     mw_dim dim[MW_LAYOUT_DIMS];
     mw_partial partial[MW_LAYOUT_PARTIALS]; /* by axis, then major part */
 } mw_layout;

@@ -19,23 +19,11 @@
 #include "mesh/mesh.h"
 #include "tensor/tensor.h"
 
+#include <meshwise/op.h>
+
 /* ---- a call's arguments, in schema order ---------------------------------------------------
  * Tensors are operands, numbered through all arguments: an argument of kind TENSOR or TENSORS is
  * `count` operands from `first`. NONE is an optional argument that is not there. */
-typedef enum mw_arg_kind {
-    MW_ARG_NONE,
-    MW_ARG_TENSOR,
-    MW_ARG_TENSORS,
-    MW_ARG_INT,
-    MW_ARG_INTS,
-    MW_ARG_FLOAT,
-    MW_ARG_BOOL,
-    MW_ARG_DTYPE,
-    MW_ARG_STR,
-    MW_ARG_STRS,
-    MW_ARG_SYMBOL /* a value known only at run time, printed as `s`; never in a checked call */
-} mw_arg_kind;
-
 typedef struct mw_arg {
     uint8_t kind;
     int first, count;        /* TENSOR, TENSORS: operands; INTS, STRS: how many */

@@ -1,0 +1,93 @@
+/* Calling ops. meshwise/ops.h has one C function per op (made from the op table); this header has
+ * what they share, and the boxed call, which takes an op by name and checks the arguments against
+ * its schema.
+ *
+ * Ops are expressions: they take and return tensors. A failure returns NULL, an op given NULL
+ * returns NULL, and the first error stays in the rank's record: a program checks once, at its end.
+ */
+#ifndef MESHWISE_OP_H
+#define MESHWISE_OP_H
+
+#include <math.h>
+#include <meshwise/dtype.h>
+#include <meshwise/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mw_tensor mw_tensor;
+
+/* Where a call stands in the user's program. Macros record it. */
+typedef struct mw_site {
+    const char *file;
+    int line;
+    const char *args; /* the text of the arguments */
+} mw_site;
+
+static inline mw_site mw_site_make(const char *file, int line, const char *args)
+{
+    mw_site site;
+    site.file = file;
+    site.line = line;
+    site.args = args;
+    return site;
+}
+#define MW_SITE(args) mw_site_make(__FILE__, __LINE__, args)
+
+/* Arguments that are not there: of `int?` and `float?`. Of other optional kinds it is NULL, or
+ * MW_DTYPE_NONE. */
+#define MW_NONE_INT   INT64_MIN
+#define MW_NONE_FLOAT ((double)NAN)
+
+/* A list of ints as two arguments: mw_permute(x, MW_INTS(1, 0)). */
+#ifndef __cplusplus
+#define MW_INTS(...) \
+    (const int64_t[]){__VA_ARGS__}, (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#endif
+
+/* Kinds of argument. */
+typedef enum mw_arg_kind {
+    MW_ARG_NONE,
+    MW_ARG_TENSOR,
+    MW_ARG_TENSORS,
+    MW_ARG_INT,
+    MW_ARG_INTS,
+    MW_ARG_FLOAT,
+    MW_ARG_BOOL,
+    MW_ARG_DTYPE,
+    MW_ARG_STR,
+    MW_ARG_STRS,
+    MW_ARG_SYMBOL /* a value known only at run time, printed as `s`; no op takes one */
+} mw_arg_kind;
+
+/* An argument of a boxed call. `name` NULL: by position. */
+typedef struct mw_value {
+    const char *name;
+    uint8_t kind; /* mw_arg_kind */
+    int count;    /* of tensors, ints, strs */
+    union {
+        mw_tensor *tensor;
+        mw_tensor *const *tensors;
+        int64_t i; /* INT, BOOL, DTYPE */
+        double f;
+        const int64_t *ints;
+        const char *s;
+        const char *const *strs;
+    } as;
+} mw_value;
+
+/* Calls the op named `name` ("mm", "aten::add.Tensor", "aten.mm.default"). Results go to
+ * ret_out[0 .. *ret_nout), at most `cap` of them, owned by the current scope.
+ * Fails: MW_ERR_ARG names the argument, its position, what was given and the declaration; and all
+ * that the op fails with. Collective over the operands' mesh. */
+MW_API MW_NODISCARD mw_status mw_op_call_at(mw_site site, const char *name, const mw_value *args,
+                                            int nargs, mw_tensor **ret_out, int cap, int *ret_nout);
+#define mw_op_call(...) mw_op_call_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

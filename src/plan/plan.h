@@ -1,0 +1,123 @@
+/* plan: how a tensor gets from one layout to another (redistribute), what that costs (cost), and
+ * which layouts a call uses (choose). Pure: everything is decided from layouts, the same on every
+ * rank; only mw__step_pulls looks from one rank's place, at what that rank does in a step. */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "base/base.h"
+#include "comm/comm.h"
+#include "mesh/mesh.h"
+#include "ops/op.h"
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+typedef enum mw_step_kind {
+#define STEP(word, moves, doc) MW_STEP_##word,
+#include "plan/steps.def"
+#undef STEP
+    MW_STEP_COUNT
+} mw_step_kind;
+
+const char *mw__step_name(mw_step_kind kind);
+bool mw__step_moves(mw_step_kind kind);
+
+/* One step: the tensor goes from the layout before it to `to`. */
+typedef struct mw_step {
+    mw_step_kind kind;
+    uint32_t axes;   /* mesh axes whose ranks talk: the team has equal coordinates on the rest */
+    int dim, to_dim; /* tensor dims, -1 where it has none */
+    mw_layout to;
+    mw_partial
+        reduce[MW_LAYOUT_PARTIALS]; /* the partial axes whose terms are combined, made or scaled */
+    int nreduce;
+    int64_t recv_bytes;       /* received by the rank that receives most */
+    int64_t recv_bytes_total; /* by all ranks together */
+    double time_us;
+} mw_step;
+
+enum { MW_PLAN_STEPS = 4 };
+
+typedef struct mw_plan {
+    const mw_mesh *mesh;
+    mw_layout from;
+    int nstep;
+    mw_step step[MW_PLAN_STEPS];
+    int64_t recv_bytes, recv_bytes_total, peak_bytes;
+    double time_us;
+} mw_plan;
+
+/* The plan from one canonical layout to another of the same sizes and dtype on one mesh.
+ * Fails: MW_ERR_LAYOUT where the shapes or dtypes differ or no plan exists (another kind of
+ * partial), MW_ERR_NOMEM. */
+MW_NODISCARD mw_status mw__plan_make(const mw_mesh *mesh, const mw_layout *from,
+                                     const mw_layout *to, mw_arena *arena, mw_plan *ret);
+
+/* Does an all_reduce over these partial axes go in two phases (each rank combines a chunk, then the
+ * chunks go round), or does every rank read all terms? */
+bool mw__all_reduce_in_two_phases(const mw_mesh *mesh, const mw_partial *reduce, int n);
+
+/* `all_gather x dim 1; slice dim 0`: appends the plan's text. */
+void mw__plan_str(const mw_plan *plan, mw_str *to);
+void mw__step_str(const mw_mesh *mesh, const mw_step *step, mw_str *to);
+void mw__axes_str(const mw_mesh *mesh, uint32_t axes, mw_str *to); /* "x,y" */
+
+/* ---- what one rank does in a step -------------------------------------------------------------
+ */
+
+/* The pulls by which `rank` gets its shard of `to` out of shards of `from` (no dtype conversion):
+ * each element from the nearest holder; where `from` is partial over the axes of `reduce` (of one
+ * kind), from all who hold a term, in mesh order, combined. Arrays are in the arena. */
+typedef struct mw_pulls {
+    mw_pull *pull;
+    int npull;
+    int64_t own, received; /* elements, terms counted each */
+} mw_pulls;
+MW_NODISCARD mw_status mw__pulls_make(const mw_mesh *mesh, const mw_layout *from,
+                                      const mw_layout *to, const mw_partial *reduce, int nreduce,
+                                      int rank, mw_arena *arena, mw_pulls *ret);
+
+/* How many other ranks pull from `rank` in that same transfer. */
+MW_NODISCARD mw_status mw__pulls_readers(const mw_mesh *mesh, const mw_layout *from,
+                                         const mw_layout *to, const mw_partial *reduce, int nreduce,
+                                         int rank, mw_arena *arena, int *ret);
+
+/* The ranks that differ from `rank` only on the axes of the mask, rising; count <= mesh ranks. */
+int mw__team_ranks(const mw_mesh *mesh, uint32_t axes, int rank, int *ret_ranks);
+int mw__team_count(const mw_mesh *mesh, uint32_t axes);
+
+/* ---- cost ------------------------------------------------------------------------------------
+ * Elements received by the rank that receives most and by all together, where each rank gets
+ * exactly what its shard of `to` has and its shard of `from` lacks (partial axes are ignored). */
+typedef struct mw_moved {
+    int64_t largest, total;
+} mw_moved;
+MW_NODISCARD mw_status mw__moved(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
+                                 mw_arena *arena, mw_moved *ret);
+
+/* The same where `terms` ranks hold a term of every element and all terms are fetched. */
+MW_NODISCARD mw_status mw__moved_terms(const mw_mesh *mesh, const mw_layout *from,
+                                       const mw_layout *to, int terms, mw_arena *arena,
+                                       mw_moved *ret);
+
+/* Time of a step in microseconds: latency of its team plus bytes over bandwidth. Built-in
+ * constants. */
+double mw__step_time(int team, int64_t recv_bytes, int phases);
+
+/* ---- choose -----------------------------------------------------------------------------------
+ */
+typedef struct mw_choice {
+    mw_layout *in;     /* [nin] the layouts that the op works on */
+    mw_layout *out;    /* [nout] canonical, with dtype */
+    mw_meta *out_meta; /* [nout] */
+    int nin, nout;
+    double time_us;  /* of the movements that bring the operands there */
+    bool moves;      /* some operand must be redistributed */
+    const char *why; /* what stands in the way of moving nothing; "" where nothing moves */
+} mw_choice;
+
+/* The layouts with which a call runs, given those of its operands: the legal combination that costs
+ * least to reach (DESIGN 6). All operands live on `mesh`. In the arena.
+ * Fails: what the op's rule fails with (shapes, dims, dtypes). */
+MW_NODISCARD mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call,
+                                  const mw_layout *const *in, mw_arena *arena, mw_choice *ret);
+
+#endif

@@ -1,0 +1,123 @@
+/* The boxed call: an op by name, with positional and keyword values that are checked against its
+ * schema and put into its order. */
+#include "ops/args.h"
+#include "run/run.h"
+
+typedef struct boxed {
+    mw_bound bound;
+    mw_value ordered[MW_SCHEMA_ARGS];
+    mw_tensor **tensor; /* all that were given, flat */
+    mw_meta *meta;
+    int ntensor;
+} boxed;
+
+static mw_arg arg_of(const mw_value *v, int *first)
+{
+    mw_arg arg = {.kind = v->kind, .count = v->count};
+    if (v->kind == MW_ARG_TENSOR || v->kind == MW_ARG_TENSORS) {
+        arg.first = *first;
+        arg.count = v->kind == MW_ARG_TENSOR ? 1 : v->count;
+        *first += arg.count;
+    } else if (v->kind == MW_ARG_INTS) {
+        arg.ints = v->as.ints;
+    } else if (v->kind == MW_ARG_FLOAT) {
+        arg.f = v->as.f;
+    } else if (v->kind == MW_ARG_STR || v->kind == MW_ARG_SYMBOL) {
+        arg.s = v->as.s;
+    } else if (v->kind == MW_ARG_STRS) {
+        arg.strs = v->as.strs;
+    } else {
+        arg.i = v->as.i;
+    }
+    return arg;
+}
+
+/* A bound argument as a value again; its tensors, in operand order, are in `list` from *at on. */
+static mw_value value_of(const mw_arg *a, mw_tensor **list)
+{
+    mw_value v = {.kind = a->kind, .count = a->count};
+    if (a->kind == MW_ARG_TENSOR)
+        v.as.tensor = list[a->first];
+    else if (a->kind == MW_ARG_TENSORS)
+        v.as.tensors = list + a->first;
+    else if (a->kind == MW_ARG_INTS)
+        v.as.ints = a->ints;
+    else if (a->kind == MW_ARG_FLOAT)
+        v.as.f = a->f;
+    else if (a->kind == MW_ARG_STR)
+        v.as.s = a->s;
+    else
+        v.as.i = a->i;
+    return v;
+}
+
+static mw_status collect(boxed *b, const mw_value *args, int nargs, mw_arena *arena)
+{
+    for (int i = 0; i < nargs; i++)
+        b->ntensor += args[i].kind == MW_ARG_TENSOR    ? 1
+                      : args[i].kind == MW_ARG_TENSORS ? args[i].count
+                                                       : 0;
+    b->tensor = mw__arena_alloc(arena, (size_t)(b->ntensor + 1) * sizeof *b->tensor);
+    b->meta = mw__arena_zalloc(arena, (size_t)(b->ntensor + 1) * sizeof *b->meta);
+    if (!b->tensor || !b->meta) return MW_NOMEM();
+    int n = 0;
+    for (int i = 0; i < nargs; i++) {
+        const mw_value *v = &args[i];
+        if (v->kind == MW_ARG_TENSOR) b->tensor[n++] = v->as.tensor;
+        for (int j = 0; v->kind == MW_ARG_TENSORS && j < v->count; j++)
+            b->tensor[n++] = v->as.tensors[j];
+    }
+    for (int i = 0; i < n; i++) {
+        const mw_tensor *t = b->tensor[i];
+        if (!t)
+            return mw_last_error()->code != MW_OK
+                       ? mw_last_error()->code
+                       : MW_FAIL(MW_ERR_ARG, "tensor %d of the call is NULL", i);
+        b->meta[i].dtype = (mw_dtype)t->type->layout.dtype;
+        b->meta[i].ndim = t->type->layout.ndim;
+        mw_layout_shape(&t->type->layout, b->meta[i].shape);
+    }
+    return MW_OK;
+}
+
+static mw_status order(boxed *b, const mw_op_info *info, const mw_value *args, int nargs,
+                       mw_arena *arena)
+{
+    MW_TRY(collect(b, args, nargs, arena));
+    mw_given *given = mw__arena_zalloc(arena, (size_t)(nargs + 1) * sizeof *given);
+    if (!given) return MW_NOMEM();
+    int first = 0;
+    for (int i = 0; i < nargs; i++)
+        given[i] = (mw_given){args[i].name, arg_of(&args[i], &first)};
+    MW_TRY(mw__args_bind(&info->schema, given, nargs, b->meta, arena, &b->bound));
+    mw_tensor **operand = mw__arena_alloc(arena, (size_t)(b->bound.nin + 1) * sizeof *operand);
+    if (!operand) return MW_NOMEM();
+    for (int i = 0; i < b->bound.nin; i++)
+        operand[i] = b->tensor[b->bound.operand[i]];
+    for (int i = 0; i < b->bound.narg; i++)
+        b->ordered[i] = value_of(&b->bound.arg[i], operand);
+    return MW_OK;
+}
+
+mw_status mw_op_call_at(mw_site site, const char *name, const mw_value *args, int nargs,
+                        mw_tensor **ret_out, int cap, int *ret_nout)
+{
+    mw_rank *rank = mw__rank_get();
+    if (!rank) return mw_last_error()->code;
+    rank->site = site;
+    const mw_op *op;
+    const mw_op_info *info;
+    MW_TRY(mw__op_named(name, strlen(name), &op));
+    MW_TRY(mw__op_info(op, &info));
+    mw_arena arena;
+    mw__arena_init(&arena);
+    boxed *b = mw__arena_zalloc(&arena, sizeof *b);
+    mw_status status = b ? order(b, info, args, nargs, &arena) : MW_NOMEM();
+    if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
+    if (status != MW_OK && site.file)
+        mw__error_where("%s at %s:%d", info->schema.name, site.file, site.line);
+    if (status == MW_OK)
+        status = mw__dispatch(rank, op, b->ordered, b->bound.narg, ret_out, cap, ret_nout);
+    mw__arena_done(&arena);
+    return status;
+}

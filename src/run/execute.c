@@ -1,0 +1,129 @@
+/* The one executor: runs a decided call on this rank's shards. */
+#include "run/run.h"
+
+static mw_status new_result(mw_rank *rank, mw_call *call, int i, mw_tensor **ret)
+{
+    mw_tensor *t;
+    MW_TRY(mw__tensor_new(rank, &t));
+    t->type = call->out_type[i];
+    t->local = call->out[i];
+    t->local.data = NULL;
+    MW_TRY(mw__tensor_fill(rank, t, call->out_bytes[i]));
+    call->out[i].data = t->local.data;
+    *ret = t;
+    return MW_OK;
+}
+
+static mw_status run_kernel(mw_rank *rank, mw_call *call)
+{
+    mw_status status = call->op->kernel(&call->kernel);
+    mw__arena_clear(&rank->scratch);
+    return status;
+}
+
+static void set_inputs(mw_call *call, mw_tensor *const *operand)
+{
+    for (int i = 0; i < call->nin; i++)
+        call->in[i].data = operand[i]->local.data;
+}
+
+/* A new handle on the memory of operand 0. */
+static mw_status run_view(mw_rank *rank, mw_call *call, mw_tensor *const *operand, mw_tensor **out)
+{
+    mw_tensor *base = operand[0];
+    for (int i = 0; i < call->nout; i++) {
+        mw_tensor *t;
+        MW_TRY(mw__tensor_new(rank, &t));
+        t->type = call->out_type[i];
+        t->local = call->out[i];
+        t->storage = base->storage;
+        if (base->storage) {
+            mw__storage_ref(base->storage);
+            t->local.data = (char *)base->local.data + call->view_offset[i];
+        }
+        out[i] = t;
+    }
+    return MW_OK;
+}
+
+/* Writes into operand 0; where that had to be re-placed for the op, the result goes back to it. */
+static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *given,
+                              mw_tensor *const *operand, mw_tensor **out)
+{
+    mw_tensor *target = operand[0];
+    if (!rank->fake) {
+        MW_TRY(mw__comm_wait_readers(rank->comm, target->storage));
+        call->out[0].data = target->local.data;
+        MW_TRY(run_kernel(rank, call));
+    }
+    if (call->back) {
+        mw_reason reason = {call->name, call->choice.why, given[0]->name, false};
+        mw_tensor *back;
+        MW_TRY(mw__redist_run(rank, call->back, target, &reason, &back));
+        mw_status status = MW_OK;
+        if (!rank->fake) {
+            status = mw__comm_wait_readers(rank->comm, given[0]->storage);
+            if (status == MW_OK) mw__view_copy(&given[0]->local, &back->local);
+        }
+        mw__tensor_drop(rank, back);
+        MW_TRY(status);
+    }
+    /* The result is the operand: one more reference, held by the scope like any result. */
+    mw_tensor *t;
+    MW_TRY(mw__tensor_new(rank, &t));
+    t->type = given[0]->type;
+    t->local = given[0]->local;
+    t->storage = given[0]->storage;
+    if (t->storage) mw__storage_ref(t->storage);
+    out[0] = t;
+    return MW_OK;
+}
+
+static mw_status run_prepared(mw_rank *rank, mw_call *call, mw_tensor *const *given,
+                              mw_tensor *const *operand, mw_tensor **out)
+{
+    set_inputs(call, operand);
+    if (call->view) return run_view(rank, call, operand, out);
+    if (call->in_place) return run_in_place(rank, call, given, operand, out);
+    for (int i = 0; i < call->nout; i++)
+        MW_TRY(new_result(rank, call, i, &out[i]));
+    return rank->fake ? MW_OK : run_kernel(rank, call);
+}
+
+/* Operands that are not as the op needs them are brought there, in order. */
+static mw_status prepare(mw_rank *rank, mw_call *call, mw_tensor *const *given, mw_tensor **ready,
+                         int *ret_done)
+{
+    for (int i = 0; i < call->nin; i++) {
+        mw_tensor *t = given[i];
+        if (call->prepare[i].redist) {
+            mw_reason reason = {call->name, call->choice.why, t->name, false};
+            MW_TRY(mw__redist_run(rank, call->prepare[i].redist, t, &reason, &ready[i]));
+        } else if (call->prepare[i].contiguous) {
+            MW_TRY(mw__tensor_dense(rank, t, &ready[i]));
+        } else {
+            t->refs++;
+            ready[i] = t;
+        }
+        *ret_done = i + 1;
+    }
+    return MW_OK;
+}
+
+mw_status mw__call_run(mw_rank *rank, mw_call *call, mw_tensor *const *operand, mw_tensor **out)
+{
+    if (MW_UNLIKELY(rank->options->sink != NULL)) mw__account_call(rank, call);
+    if (MW_LIKELY(call->plain)) {
+        set_inputs(call, operand);
+        for (int i = 0; i < call->nout; i++)
+            MW_TRY(new_result(rank, call, i, &out[i]));
+        return run_kernel(rank, call);
+    }
+    if (!call->moves) return run_prepared(rank, call, operand, operand, out);
+    int done = 0;
+    mw_status status = prepare(rank, call, operand, call->ready, &done);
+    if (status == MW_OK) status = run_prepared(rank, call, operand, call->ready, out);
+    for (int i = 0; i < done; i++)
+        mw__tensor_drop(rank, call->ready[i]);
+    return status;
+}

@@ -1,0 +1,192 @@
+/* Placing: marks, redistributions, and tensors made from data. */
+#include "run/run.h"
+
+static mw_status layout_of(mw_mesh *mesh, const mw_tensor *t, const char *text, mw_layout *ret)
+{
+    const mw_layout *now = &t->type->layout;
+    int64_t shape[MW_LAYOUT_DIMS];
+    mw_layout_shape(now, shape);
+    if (strcmp(text, "replicated") == 0) {
+        *ret = mw_layout_replicated((mw_dtype)now->dtype, now->ndim, shape);
+        return MW_OK;
+    }
+    MW_TRY(mw_layout_parse(mesh, text, ret));
+    if (ret->dtype == MW_DTYPE_NONE) ret->dtype = now->dtype;
+    bool same = ret->ndim == now->ndim && ret->dtype == now->dtype;
+    for (int d = 0; same && d < now->ndim; d++)
+        same = mw_layout_size(ret, d) == shape[d];
+    if (same) return MW_OK;
+    mw_str have = {0};
+    mw__layout_str(mesh, now, &have);
+    mw_status status = MW_FAIL(MW_ERR_SHAPE,
+                               "layout %s does not fit a tensor of type %s: dtype, number of "
+                               "dims and sizes must be the same",
+                               text, mw__str_text(&have));
+    mw__str_done(&have);
+    return status;
+}
+
+static mw_status on_its_mesh(const mw_tensor *t, const mw_mesh *mesh)
+{
+    if (mw_mesh_same(t->type->mesh, mesh)) return MW_OK;
+    char a[128], b[128];
+    (void)mw_mesh_print(t->type->mesh, a, sizeof a);
+    (void)mw_mesh_print(mesh, b, sizeof b);
+    return MW_FAIL(MW_ERR_LAYOUT, "the tensor lies on mesh %s, the layout is for mesh %s", a, b);
+}
+
+/* What placing `t` as `text` comes to; texts are remembered. */
+static mw_status redist_for(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const char *text,
+                            mw_redist **ret)
+{
+    size_t length = strlen(text);
+    uint64_t hash = mw__hash((uint64_t)(uintptr_t)t->type, text, length);
+    mw_known_mark *mark = &rank->marks[hash % MW_RANK_MARKS];
+    if (mark->from == t->type && strcmp(mark->text, text) == 0 &&
+        (mesh == t->type->mesh || mw_mesh_same(mesh, t->type->mesh))) {
+        *ret = mark->redist;
+        return MW_OK;
+    }
+    mw_layout layout;
+    MW_TRY(on_its_mesh(t, mesh));
+    MW_TRY(layout_of(mesh, t, text, &layout));
+    for (int d = 0; d < layout.ndim; d++)
+        layout.dim[d].open = 0;
+    MW_TRY(mw__redist_get(rank, t->type, &layout, ret));
+    if (length < sizeof mark->text) {
+        mark->from = t->type;
+        mark->redist = *ret;
+        memcpy(mark->text, text, length + 1);
+    }
+    return MW_OK;
+}
+
+static void say_where(const mw_rank *rank, const char *op, const mw_tensor *t)
+{
+    char chain[256];
+    mw_str text = {0};
+    mw__layout_str(t->type->mesh, &t->type->layout, &text);
+    mw__error_where("%s(%s) at %s:%d%s%s", op, mw__str_text(&text), rank->site.file,
+                    rank->site.line, rank->nchain ? " in " : "",
+                    mw__chain_text(rank, chain, sizeof chain));
+    mw__str_done(&text);
+}
+
+/* The tensor as `redist` leaves it: a temporary handle. */
+static mw_status place(mw_rank *rank, const char *op, mw_tensor *t, mw_redist *redist,
+                       mw_tensor **ret)
+{
+    mw_reason reason = {op, "", t->name, true};
+    mw_status status = mw__redist_run(rank, redist, t, &reason, ret);
+    if (status == MW_OK) return MW_OK;
+    say_where(rank, op, t);
+    return mw__rank_failed(rank, status);
+}
+
+/* The handle takes over what `from` holds. */
+static void rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from)
+{
+    mw_storage *old = t->storage;
+    t->type = from->type;
+    t->local = from->local;
+    t->storage = from->storage;
+    if (t->storage) mw__storage_ref(t->storage);
+    mw__storage_unref(old);
+    mw__tensor_drop(rank, from);
+}
+
+static mw_tensor *mark(mw_rank *rank, mw_tensor *t, mw_redist *redist)
+{
+    if (redist->plan.nstep == 0) return t;
+    mw_tensor *placed;
+    if (place(rank, "mark_sharding", t, redist, &placed) != MW_OK) return NULL;
+    rebind(rank, t, placed);
+    return t;
+}
+
+mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const char *layout)
+{
+    mw_rank *rank = t ? mw__rank_get() : NULL;
+    if (!rank) return NULL;
+    rank->site = site;
+    mw_redist *redist;
+    if (redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist) != MW_OK) {
+        say_where(rank, "mark_sharding", t);
+        return NULL;
+    }
+    return mark(rank, t, redist);
+}
+
+mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw_layout *layout)
+{
+    mw_rank *rank = t ? mw__rank_get() : NULL;
+    if (!rank) return NULL;
+    rank->site = site;
+    mw_layout want = *layout;
+    mw_redist *redist;
+    if (!mesh) mesh = rank->mesh;
+    if (want.dtype == MW_DTYPE_NONE) want.dtype = t->type->layout.dtype;
+    mw_status status = on_its_mesh(t, mesh);
+    if (status == MW_OK) status = mw__layout_check(mesh, &want);
+    if (status == MW_OK) {
+        mw__layout_canonical(mesh, &want);
+        status = mw__redist_get(rank, t->type, &want, &redist);
+    }
+    if (status != MW_OK) {
+        say_where(rank, "mark_sharding", t);
+        return NULL;
+    }
+    return mark(rank, t, redist);
+}
+
+mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const char *layout)
+{
+    mw_rank *rank = t ? mw__rank_get() : NULL;
+    if (!rank) return NULL;
+    rank->site = site;
+    mw_redist *redist;
+    if (redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist) != MW_OK) {
+        say_where(rank, "redistribute", t);
+        return NULL;
+    }
+    mw_tensor *placed, *out;
+    if (place(rank, "redistribute", t, redist, &placed) != MW_OK) return NULL;
+    if (mw__tensor_new(rank, &out) != MW_OK) {
+        mw__tensor_drop(rank, placed);
+        (void)mw__rank_failed(rank, MW_ERR_NOMEM);
+        return NULL;
+    }
+    rebind(rank, out, placed);
+    return out;
+}
+
+mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, int ndim,
+                           const void *data, mw_mesh *mesh, const char *layout)
+{
+    mw_rank *rank = mw__rank_get();
+    if (!rank) return NULL;
+    rank->site = site;
+    if (!mesh) mesh = rank->mesh;
+    if (ndim < 0 || ndim > MW_LAYOUT_DIMS || mw_dtype_size(dtype) == 0) {
+        (void)MW_FAIL(MW_ERR_ARG, "from_data: %d dims of dtype %s", ndim, mw_dtype_name(dtype));
+        return NULL;
+    }
+    mw_layout whole = mw_layout_replicated(dtype, ndim, shape), want = whole;
+    mw_ttype pretend = {.mesh = mesh, .layout = whole};
+    mw_tensor like = {.type = &pretend};
+    if (mw__layout_check(mesh, &whole) != MW_OK || layout_of(mesh, &like, layout, &want) != MW_OK)
+        return NULL;
+    if (want.npartial) {
+        (void)MW_FAIL(MW_ERR_LAYOUT, "from_data: %s is partial; data is whole", layout);
+        return NULL;
+    }
+    mw_tensor *t = mw_empty_layout(mesh, &want);
+    if (!t || rank->fake) return t;
+    mw_pulls pulls;
+    mw__arena_clear(&rank->plan_scratch);
+    mw_status status =
+        mw__pulls_make(mesh, &whole, &want, NULL, 0, rank->index, &rank->plan_scratch, &pulls);
+    for (int i = 0; status == MW_OK && i < pulls.npull; i++)
+        mw__pull_run(&pulls.pull[i], dtype, data, t->local.data);
+    return mw__rank_failed(rank, status) == MW_OK ? t : NULL;
+}

@@ -1,0 +1,349 @@
+/* Redistributions, prepared once per pair of types for this rank and then run from the cache:
+ * teams, boxes and sizes are worked out, so that running one is posting its transfers. */
+#include "run/run.h"
+
+#include <stdio.h>
+
+/* ---- preparing ---------------------------------------------------------------------------------
+ */
+
+/* Every partial axis of the step at this rank's coordinate 0: it is the one that keeps the value.
+ */
+static bool at_first(const mw_rank *rank, const mw_mesh *mesh, const mw_step *step)
+{
+    int coord[MW_MESH_AXES];
+    mw__mesh_coords(mesh, rank->index, coord);
+    for (int i = 0; i < step->nreduce; i++) {
+        const mw_partial *p = &step->reduce[i];
+        int unit = mesh->size[p->axis] / (p->major * p->size);
+        if (coord[p->axis] / unit % p->size != 0) return false;
+    }
+    return true;
+}
+
+static uint64_t transfer_hash(const mw_redist *r, int hop, int phase)
+{
+    uint64_t h = mw__hash((uint64_t)(hop * 2 + phase), &r->from->layout, sizeof(mw_layout));
+    h = mw__hash(h, &r->to->layout, sizeof(mw_layout));
+    return mw__hash(h, &r->plan.mesh->hash, sizeof(uint64_t));
+}
+
+static const char *transfer_text(mw_redist *r, const mw_hop *hop)
+{
+    mw_str text = {0};
+    mw__step_str(r->plan.mesh, hop->step, &text);
+    mw__str_puts(&text, " of ");
+    mw__layout_str(r->plan.mesh, &hop->from, &text);
+    char *copy = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
+    mw__str_done(&text);
+    return copy;
+}
+
+/* Two phases over the flat shard: I combine chunk `me` of everybody's terms, then fetch the other
+ * chunks from those who combined them. */
+static mw_status prepare_chunks(mw_rank *rank, mw_redist *r, mw_hop *hop, int64_t count)
+{
+    int n = mw__team_size(hop->transfer.team), me = mw__team_me(hop->transfer.team);
+    int64_t chunk = (count + n - 1) / n;
+    mw_pull *pull = mw__arena_zalloc(&r->arena, (size_t)(2 * n) * sizeof *pull);
+    if (!pull) return MW_NOMEM();
+    int64_t first = MW_MIN(count, me * chunk), mine = MW_MIN(count, first + chunk) - first;
+    mw_pull *gather = pull + n;
+    int ngather = 0, nreader = 0;
+    for (int i = 0; i < n; i++) {
+        int peer = mw__team_rank(hop->transfer.team, i);
+        mw_pull box = {.peer = peer, .ndim = 1, .from = first, .to = first, .size = {mine}};
+        box.from_stride[0] = box.to_stride[0] = 1;
+        pull[i] = box;
+        pull[i].reduce = i ? hop->step->reduce[0].kind : MW_REDUCE_NONE;
+        int64_t at = MW_MIN(count, i * chunk), length = MW_MIN(count, at + chunk) - at;
+        if (i == me) continue;
+        if (length > 0) nreader++; /* they read my terms of their chunk */
+        box.from = box.to = at;
+        box.size[0] = length;
+        if (length > 0) gather[ngather++] = box;
+    }
+    hop->transfer.pull = pull;
+    hop->transfer.npull = mine > 0 ? n : 0;
+    hop->transfer.nreader = nreader;
+    hop->second = hop->transfer;
+    hop->second.hash = transfer_hash(r, (int)(hop - r->hop), 1);
+    hop->second.pull = gather;
+    hop->second.npull = ngather;
+    hop->second.nreader = mine > 0 ? n - 1 : 0;
+    int64_t size = mw_dtype_size(hop->transfer.dtype);
+    hop->recv_bytes = ((n - 1) * mine + count - mine) * size;
+    (void)rank;
+    return MW_OK;
+}
+
+static mw_status received_by_each(mw_rank *rank, mw_redist *r, mw_hop *hop)
+{
+    const mw_mesh *mesh = r->plan.mesh;
+    hop->recv_each = mw__arena_zalloc(&r->arena, (size_t)mesh->nrank * sizeof(int64_t));
+    if (!hop->recv_each) return MW_NOMEM();
+    for (int q = 0; q < mesh->nrank; q++) {
+        if (hop->two_phases) {
+            int n = mw__team_size(hop->transfer.team);
+            int coord[MW_MESH_AXES], me = 0;
+            mw__mesh_coords(mesh, q, coord);
+            for (int a = 0; a < mesh->naxis; a++)
+                if (hop->step->axes >> a & 1) me = me * mesh->size[a] + coord[a];
+            int64_t count = mw__layout_local_count(mesh, &hop->step->to, q),
+                    chunk = (count + n - 1) / n;
+            int64_t mine = MW_MIN(count, (me + 1) * chunk) - MW_MIN(count, me * chunk);
+            hop->recv_each[q] =
+                ((n - 1) * mine + count - mine) * mw_dtype_size(hop->transfer.dtype);
+            continue;
+        }
+        mw_pulls pulls;
+        mw__arena_clear(&rank->plan_scratch);
+        MW_TRY(mw__pulls_make(mesh, &hop->from, &hop->step->to, hop->step->reduce,
+                              hop->step->nreduce, q, &rank->plan_scratch, &pulls));
+        hop->recv_each[q] = pulls.received * mw_dtype_size(hop->transfer.dtype);
+    }
+    return MW_OK;
+}
+
+static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
+{
+    const mw_mesh *mesh = r->plan.mesh;
+    const mw_step *step = hop->step;
+    int *ranks =
+        mw__arena_alloc(&r->arena, (size_t)mw__team_count(mesh, step->axes) * sizeof *ranks);
+    hop->transfer.what = transfer_text(r, hop);
+    if (!ranks || !hop->transfer.what) return MW_NOMEM();
+    int n = mw__team_ranks(mesh, step->axes, rank->index, ranks);
+    MW_TRY(mw__comm_team(rank->comm, ranks, n, &hop->transfer.team));
+    hop->transfer.hash = transfer_hash(r, (int)(hop - r->hop), 0);
+    hop->transfer.dtype = mw__layout_storage_dtype(&hop->from);
+    hop->two_phases = step->kind == MW_STEP_all_reduce &&
+                      mw__all_reduce_in_two_phases(mesh, step->reduce, step->nreduce);
+    if (hop->two_phases) {
+        MW_TRY(prepare_chunks(rank, r, hop, mw__layout_local_count(mesh, &step->to, rank->index)));
+    } else {
+        mw_pulls pulls;
+        MW_TRY(mw__pulls_make(mesh, &hop->from, &step->to, step->reduce, step->nreduce, rank->index,
+                              &r->arena, &pulls));
+        hop->transfer.pull = pulls.pull;
+        hop->transfer.npull = pulls.npull;
+        hop->recv_bytes = pulls.received * mw_dtype_size(hop->transfer.dtype);
+        MW_TRY(mw__pulls_readers(mesh, &hop->from, &step->to, step->reduce, step->nreduce,
+                                 rank->index, &r->arena, &hop->transfer.nreader));
+    }
+    return rank->fake ? received_by_each(rank, r, hop) : MW_OK;
+}
+
+static mw_status prepare_hop(mw_rank *rank, mw_redist *r, mw_hop *hop)
+{
+    const mw_step *step = hop->step;
+    hop->account = -1;
+    hop->moves = mw__step_moves(step->kind) && step->recv_bytes_total > 0;
+    mw__local_view(rank, r->plan.mesh, &step->to, &hop->out);
+    hop->bytes = mw__view_count(&hop->out) * mw_dtype_size(hop->out.dtype);
+    hop->factor = 1;
+    if (step->kind == MW_STEP_scale)
+        for (int i = 0; i < step->nreduce; i++)
+            hop->factor /= step->reduce[i].size;
+    hop->keeps = at_first(rank, r->plan.mesh, step);
+    if (step->kind == MW_STEP_mask || step->kind == MW_STEP_scale) return MW_OK;
+    if (hop->moves) return prepare_transfer(rank, r, hop);
+    return mw__pulls_make(r->plan.mesh, &hop->from, &step->to, step->reduce, step->nreduce,
+                          rank->index, &r->arena, &hop->local);
+}
+
+static mw_status prepare(mw_rank *rank, mw_redist *r, const mw_ttype *from, const mw_layout *to)
+{
+    int64_t dense[MW_MAX_DIMS];
+    mw_view view;
+    mw__local_view(rank, from->mesh, to, &view);
+    memcpy(dense, view.stride, sizeof dense);
+    MW_TRY(mw__ttype_get(from->mesh, to, dense, &r->to));
+    r->from = from;
+    mw__arena_clear(&rank->plan_scratch);
+    MW_TRY(mw__plan_make(from->mesh, &from->layout, to, &rank->plan_scratch, &r->plan));
+    mw_str text = {0};
+    mw__layout_str(from->mesh, &from->layout, &text);
+    mw__str_puts(&text, " to ");
+    mw__layout_str(from->mesh, to, &text);
+    r->text = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
+    mw__str_done(&text);
+    if (!r->text) return MW_NOMEM();
+    mw_layout state = from->layout;
+    for (int i = 0; i < r->plan.nstep; i++) {
+        mw_hop *hop = &r->hop[i];
+        hop->step = &r->plan.step[i];
+        hop->from = state;
+        MW_TRY(prepare_hop(rank, r, hop));
+        state = hop->step->to;
+    }
+    return MW_OK;
+}
+
+static void free_redist(mw_redist *r)
+{
+    mw__arena_done(&r->arena);
+    mw__free(r, sizeof *r);
+}
+
+void mw__redist_forget(mw_rank *rank)
+{
+    for (int b = 0; b < MW_RANK_BUCKETS; b++)
+        while (rank->redists[b]) {
+            mw_redist *r = rank->redists[b];
+            rank->redists[b] = r->next;
+            free_redist(r);
+        }
+    rank->nredists = 0;
+}
+
+static uint64_t layout_hash(const mw_layout *l)
+{
+    uint64_t h = mw__hash(1, l, offsetof(mw_layout, dim));
+    h = mw__hash(h, l->dim, l->ndim * sizeof l->dim[0]);
+    return mw__hash(h, l->partial, l->npartial * sizeof l->partial[0]);
+}
+
+mw_status mw__redist_get(mw_rank *rank, const mw_ttype *from, const mw_layout *to, mw_redist **ret)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)from * 0x9e3779b97f4a7c15u ^ layout_hash(to);
+    mw_redist **at = &rank->redists[hash % MW_RANK_BUCKETS];
+    for (mw_redist *r = *at; r; r = r->next)
+        if (r->from == from && mw_layout_equal(&r->to->layout, to)) {
+            *ret = r;
+            return MW_OK;
+        }
+    mw_redist *r = mw__zalloc(sizeof *r);
+    if (!r) return MW_NOMEM();
+    mw__arena_init(&r->arena);
+    mw_status status = prepare(rank, r, from, to);
+    if (status != MW_OK) {
+        free_redist(r);
+        return status;
+    }
+    r->next = *at;
+    *at = r;
+    rank->nredists++;
+    *ret = r;
+    return MW_OK;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static void fill_identity(const mw_view *out, mw_reduce kind)
+{
+    unsigned char one[8];
+    int64_t size = mw_dtype_size(out->dtype), count = mw__view_count(out);
+    double value = mw__reduce_identity(kind);
+    bool whole = mw_dtype_kind_of(out->dtype) != MW_KIND_FLOAT;
+    if (whole && (kind == MW_REDUCE_MAX || kind == MW_REDUCE_MIN)) {
+        int bits = out->dtype == MW_DTYPE_bool ? 1 : (int)size * 8;
+        bool is_signed = out->dtype != MW_DTYPE_u8 && out->dtype != MW_DTYPE_bool;
+        int64_t top = is_signed ? (int64_t)((UINT64_MAX >> 1) >> (64 - bits))
+                                : (int64_t)((UINT64_C(1) << bits) - 1);
+        mw__element_set_i64(one, out->dtype,
+                            kind == MW_REDUCE_MIN ? top : (is_signed ? -top - 1 : 0));
+    } else if (whole) {
+        mw__element_set_i64(one, out->dtype, kind == MW_REDUCE_PROD);
+    } else {
+        mw__element_set(one, out->dtype, value);
+    }
+    for (int64_t i = 0; i < count; i++)
+        memcpy((char *)out->data + i * size, one, (size_t)size);
+}
+
+static void scale(const mw_view *out, double factor)
+{
+    int64_t size = mw_dtype_size(out->dtype), count = mw__view_count(out);
+    for (int64_t i = 0; i < count; i++) {
+        char *at = (char *)out->data + i * size;
+        mw__element_set(at, out->dtype, mw__element_get(at, out->dtype) * factor);
+    }
+}
+
+static mw_status run_transfers(mw_rank *rank, mw_hop *hop, const mw_tensor *in, mw_tensor *out)
+{
+    mw_transfer t = hop->transfer;
+    t.from = in->local.data;
+    t.storage = in->storage;
+    t.to = out->local.data;
+    MW_TRY(mw__comm_transfer(rank->comm, &t));
+    if (!hop->two_phases) return MW_OK;
+    /* The second phase fetches the other chunks in place: what peers read is my own chunk only. */
+    t = hop->second;
+    t.from = t.to = out->local.data;
+    t.storage = out->storage;
+    return mw__comm_transfer(rank->comm, &t);
+}
+
+/* The values of the state after one hop, in `out`. */
+static mw_status run_values(mw_rank *rank, mw_hop *hop, mw_tensor *in, mw_tensor *out)
+{
+    if (hop->moves) return run_transfers(rank, hop, in, out);
+    if (rank->fake) return MW_OK;
+    if (hop->step->kind == MW_STEP_mask || hop->step->kind == MW_STEP_scale) {
+        mw_reduce kind = (mw_reduce)hop->step->reduce[0].kind;
+        bool same_on_all = kind == MW_REDUCE_AVG || kind == MW_REDUCE_MAX || kind == MW_REDUCE_MIN;
+        if (hop->step->kind == MW_STEP_scale || hop->keeps || same_on_all) {
+            mw__view_copy(&out->local, &in->local);
+            if (hop->step->kind == MW_STEP_scale) scale(&out->local, hop->factor);
+        } else {
+            fill_identity(&out->local, kind);
+        }
+        return MW_OK;
+    }
+    for (int i = 0; i < hop->local.npull; i++)
+        mw__pull_run(&hop->local.pull[i], in->local.dtype, in->local.data, out->local.data);
+    return MW_OK;
+}
+
+/* A hop whose memory changes dtype (a partial sum of a half format ends) moves in the wide one. */
+static mw_status run_hop(mw_rank *rank, mw_redist *r, mw_hop *hop, mw_tensor *in, bool last,
+                         mw_tensor **ret)
+{
+    bool narrow = hop->out.dtype != in->local.dtype && hop->step->kind != MW_STEP_mask &&
+                  hop->step->kind != MW_STEP_scale;
+    mw_tensor *out, *wide = NULL;
+    MW_TRY(mw__tensor_make(rank, &out));
+    out->local = hop->out;
+    out->type = last ? r->to : r->from;
+    mw_status status = mw__tensor_fill(rank, out, hop->bytes);
+    if (status == MW_OK && narrow && !rank->fake) {
+        status = mw__tensor_make(rank, &wide);
+        if (status == MW_OK) {
+            wide->local = hop->out;
+            wide->type = out->type;
+            mw__view_set(&wide->local, in->local.dtype, hop->out.ndim, hop->out.shape);
+            status = mw__tensor_fill(rank, wide,
+                                     mw__view_count(&hop->out) * mw_dtype_size(in->local.dtype));
+        }
+    }
+    if (status == MW_OK) status = run_values(rank, hop, in, wide ? wide : out);
+    if (status == MW_OK && wide) mw__view_copy(&out->local, &wide->local);
+    if (wide) mw__tensor_drop(rank, wide);
+    if (status != MW_OK) {
+        mw__tensor_drop(rank, out);
+        return status;
+    }
+    *ret = out;
+    return MW_OK;
+}
+
+mw_status mw__redist_run(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_reason *reason,
+                         mw_tensor **ret)
+{
+    MW_TRY(mw__strict_check(rank, r, reason));
+    mw_tensor *now;
+    MW_TRY(mw__tensor_dense(rank, t, &now));
+    for (int i = 0; i < r->plan.nstep; i++) {
+        mw_tensor *next = NULL;
+        mw_status status = run_hop(rank, r, &r->hop[i], now, i + 1 == r->plan.nstep, &next);
+        mw__tensor_drop(rank, now);
+        if (status != MW_OK) return status;
+        mw__account_move(rank, r, &r->hop[i], reason);
+        now = next;
+    }
+    *ret = now;
+    return MW_OK;
+}

@@ -1,0 +1,216 @@
+/* run: sharded tensors, the eager dispatcher, the one executor, launching. What the files of this
+ * module share. A rank's objects are used by its own thread only; types are interned process-wide
+ * and immutable. */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include "comm/comm.h"
+#include "ops/table.h"
+#include "plan/plan.h"
+
+#include <meshwise/tensor.h>
+#include <pthread.h>
+
+/* ---- types -------------------------------------------------------------------------------------
+ * What two tensors share when a call on one can be reused for the other: mesh, layout (with dtype
+ * and shape), local strides. Interned: equal types are one pointer. */
+typedef struct mw_ttype {
+    mw_mesh *mesh;
+    mw_layout layout;            /* canonical */
+    int64_t stride[MW_MAX_DIMS]; /* local, in elements; 0 past ndim */
+    uint64_t hash;
+    struct mw_ttype *next; /* of the same bucket; never changes once published */
+} mw_ttype;
+
+/* The interned type with the strides of `local`. Lock-free unless new. */
+MW_NODISCARD mw_status mw__ttype_get(mw_mesh *mesh, const mw_layout *layout, const int64_t *stride,
+                                     const mw_ttype **ret);
+
+/* ---- tensors -----------------------------------------------------------------------------------
+ */
+struct mw_tensor {
+    const mw_ttype *type;
+    mw_storage *storage; /* NULL: no data (fake) */
+    mw_view local;       /* this rank's shard: dtype, shape and strides; data into storage */
+    int refs;
+    char *name;             /* or NULL; owned */
+    struct mw_tensor *next; /* free list */
+};
+
+/* ---- redistributions, prepared for this rank --------------------------------------------------
+ */
+typedef struct mw_hop {
+    const mw_step *step;
+    mw_layout from;               /* the state before */
+    mw_view out;                  /* shape of the state after, in the dtype of memory; no data */
+    int64_t bytes;                /* of `out` */
+    mw_transfer transfer, second; /* of a step that moves; `second` of a two-phase all_reduce */
+    bool moves, two_phases;
+    bool keeps;         /* mask: this rank keeps the value */
+    double factor;      /* scale */
+    mw_pulls local;     /* slice: own boxes */
+    int64_t recv_bytes; /* received by this rank */
+    int64_t *recv_each; /* fake: by every rank; else NULL */
+    int account;        /* row of the account this hop was last booked on, or -1 */
+} mw_hop;
+
+typedef struct mw_redist {
+    uint64_t key[2];
+    const mw_ttype *from, *to;
+    mw_plan plan;
+    mw_hop hop[MW_PLAN_STEPS];
+    const char *text; /* "f32[..] -> f32[..]" */
+    mw_arena arena;   /* all that it points to */
+    struct mw_redist *next;
+} mw_redist;
+
+/* ---- calls
+ * --------------------------------------------------------------------------------------- A call
+ * whose layouts are decided: what must be done to the operands, the kernel, the results' types. An
+ * entry of the cache; a compiled program is a list of them. */
+typedef struct mw_prepare {
+    mw_redist *redist; /* NULL: the operand is right as it is */
+    bool contiguous;   /* the view needs a dense operand */
+} mw_prepare;
+
+typedef struct mw_call {
+    uint64_t hash;
+    int nkey;
+    const uint64_t *key;
+    struct mw_call *next;
+    const mw_op *op;
+    const char *name; /* "mm" */
+    mw_call_args args;
+    mw_choice choice;
+    int nin, nout;
+    bool plain; /* a kernel, no preparation: the shortest path */
+    bool moves; /* some operand is prepared */
+    bool in_place;
+    bool view;
+    mw_prepare *prepare;       /* [nin] */
+    mw_tensor **ready;         /* [nin] the prepared operands, while the call runs */
+    mw_redist *back;           /* in place on a re-placed operand: from there to where it was */
+    mw_kernel_call kernel;     /* with views whose data is filled in per call */
+    mw_view *in, *out;         /* what kernel.in and kernel.out point to */
+    const mw_ttype **out_type; /* [nout] */
+    int64_t *out_bytes;        /* [nout] */
+    int64_t *view_offset;      /* [nout] of a view: bytes into the operand's data */
+    const char *text, *result; /* for events and errors */
+    mw_arena arena;
+} mw_call;
+
+/* ---- the rank
+ * -------------------------------------------------------------------------------------- */
+/* Marks by text, remembered: what `text` on a tensor of type `from` comes to. */
+typedef struct mw_known_mark {
+    const mw_ttype *from;
+    mw_redist *redist;
+    char text[112];
+} mw_known_mark;
+
+enum { MW_RANK_MARKS = 64 };
+enum { MW_RANK_BUCKETS = 4096, MW_RANK_CALLS = 8192, MW_RANK_ACCOUNTS = 512, MW_CHAIN = 16 };
+
+typedef struct mw_account {
+    const char *file;
+    int line;
+    const char *op;
+    mw_step_kind kind;
+    uint32_t axes;
+    bool asked;
+    int64_t count, bytes;
+} mw_account;
+
+/* Why the movement that is being made is made. */
+typedef struct mw_reason {
+    const char *op;     /* the op that asked */
+    const char *why;    /* "" where asked */
+    const char *tensor; /* name of what moves */
+    bool asked;
+} mw_reason;
+
+typedef struct mw_rank mw_rank;
+struct mw_rank {
+    mw__ctx ctx;
+    int index;
+    mw_mesh *mesh;
+    mw_comm *comm;
+    const mw_launch_options *options;
+    bool fake;
+    mw_site site; /* of the call being made */
+    struct {
+        const char *name;
+        int64_t first; /* of the scope's tensors in `owned` */
+    } chain[MW_CHAIN];
+    int nchain, depth; /* depth may exceed what the chain has room for */
+    mw_tensor **owned; /* by the open scopes, outermost first */
+    int64_t nowned, cap_owned;
+    mw_tensor *free_tensors;
+    mw_call *calls[MW_RANK_BUCKETS];
+    int64_t ncalls;
+    mw_redist *redists[MW_RANK_BUCKETS];
+    int64_t nredists;
+    mw_known_mark marks[MW_RANK_MARKS];
+    mw_arena scratch;      /* of kernels */
+    mw_arena plan_scratch; /* of decisions */
+    mw_account account[MW_RANK_ACCOUNTS];
+    int naccount;
+    mw_usage usage;
+    int64_t *received_by; /* fake: bytes received by every rank; else NULL */
+    int64_t events;
+    mw_status (*program)(void *user);
+    void *user;
+    mw_status ended; /* what the program returned */
+};
+
+/* This thread's rank, or NULL with an error that says that no program has been launched here. */
+mw_rank *mw__rank_get(void);
+
+/* ---- tensor.c ---- */
+/* A new handle of the current scope. local and storage are the caller's to set. */
+MW_NODISCARD mw_status mw__tensor_new(mw_rank *rank, mw_tensor **ret);
+/* A handle of nobody's scope, for temporaries: freed by mw__tensor_drop. */
+MW_NODISCARD mw_status mw__tensor_make(mw_rank *rank, mw_tensor **ret);
+void mw__tensor_drop(mw_rank *rank, mw_tensor *t); /* gives up one reference */
+/* Memory for t->local, whose dtype and shape are set (contiguous); none when fake. */
+MW_NODISCARD mw_status mw__tensor_fill(mw_rank *rank, mw_tensor *t, int64_t bytes);
+/* The view that this rank's shard of `layout` has: dtype of memory, local shape, dense strides. */
+void mw__local_view(const mw_rank *rank, const mw_mesh *mesh, const mw_layout *layout,
+                    mw_view *ret);
+/* A dense copy where t's local strides are not dense; else another reference to t. Temporary. */
+MW_NODISCARD mw_status mw__tensor_dense(mw_rank *rank, mw_tensor *t, mw_tensor **ret);
+const char *mw__chain_text(const mw_rank *rank, char *to, int size);
+
+/* ---- redist.c ---- */
+MW_NODISCARD mw_status mw__redist_get(mw_rank *rank, const mw_ttype *from, const mw_layout *to,
+                                      mw_redist **ret);
+/* Runs it: a new temporary tensor. Collective over the mesh. */
+MW_NODISCARD mw_status mw__redist_run(mw_rank *rank, mw_redist *redist, mw_tensor *t,
+                                      const mw_reason *reason, mw_tensor **ret);
+void mw__redist_forget(mw_rank *rank);
+
+/* ---- account.c ---- */
+void mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop, const mw_reason *reason);
+void mw__account_call(mw_rank *rank, mw_call *call);
+MW_NODISCARD mw_status mw__strict_check(mw_rank *rank, const mw_redist *redist,
+                                        const mw_reason *reason);
+
+/* ---- dispatch.c, decide.c ---- */
+/* An op call with values for the schema's arguments, in its order: results into out[], *ret_nout of
+ * them. */
+MW_NODISCARD mw_status mw__dispatch(mw_rank *rank, const mw_op *op, const mw_value *args, int nargs,
+                                    mw_tensor **out, int cap, int *ret_nout);
+MW_NODISCARD mw_status mw__call_decide(mw_rank *rank, const mw_op *op, const mw_value *args,
+                                       int nargs, mw_tensor *const *operand, int nin,
+                                       mw_call **ret);
+MW_NODISCARD mw_status mw__call_run(mw_rank *rank, mw_call *call, mw_tensor *const *operand,
+                                    mw_tensor **out);
+void mw__calls_forget(mw_rank *rank);
+
+/* The wrappers of meshwise/ops.h end here: one tensor out, or NULL. */
+mw_tensor *mw__call_op(mw_site site, const mw_op *op, const mw_value *args, int nargs);
+
+/* What one rank alone has seen fail (memory, a kernel): the others are told. Returns `status`. */
+mw_status mw__rank_failed(mw_rank *rank, mw_status status);
+
+#endif
