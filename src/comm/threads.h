@@ -80,7 +80,6 @@ typedef struct mw__threads_story {
     mw_status code;   /* MW_ERR_COMM or MW_ERR_TIMEOUT */
     int rank;         /* that is the cause; -1: no single one */
     const char *verb; /* what is said of a rank that needs it: "was waiting for it in" */
-    const mw__threads_team *team; /* whose members the text already names; may be NULL */
     char says[1200];
     char hint[512];
 } mw__threads_story;

@@ -158,7 +158,7 @@ void mw__threads_poison_left(mw__threads_end *me, int rank)
 void mw__threads_poison_disagree(mw__threads_end *me, mw__threads_team *team, uint64_t number)
 {
     enum { EACH = 4 };
-    mw__threads_story story = {.code = MW_ERR_COMM, .rank = -1, .verb = "was in", .team = team};
+    mw__threads_story story = {.code = MW_ERR_COMM, .rank = -1, .verb = "was in"};
     text t = says_of(&story);
     put(&t, "ranks disagree about the collective: ");
     uint64_t mine = team->slot[team->index[me->base.rank]][number & 1].hash;
@@ -183,8 +183,7 @@ void mw__threads_poison_disagree(mw__threads_end *me, mw__threads_team *team, ui
 /* Names those who have not come before those who have: a long list is cut at its end. */
 void mw__threads_poison_timeout(mw__threads_end *me, const mw__threads_goal *goal, double waited)
 {
-    mw__threads_story story = {
-        .code = MW_ERR_TIMEOUT, .rank = -1, .verb = "was in", .team = goal->team};
+    mw__threads_story story = {.code = MW_ERR_TIMEOUT, .rank = -1, .verb = "was in"};
     text t = says_of(&story);
     put(&t, "rank %d has waited %.3g s ", me->base.rank, waited);
     if (goal->index < 0) {
@@ -222,20 +221,26 @@ void mw__threads_poison_circle(mw__threads_end *me)
     mw__threads_poison(me->world, &story);
 }
 
+/* Whether the text says already where the rank is. */
+static bool names(const char *says, int rank)
+{
+    char is[32], waits[40];
+    (void)snprintf(is, sizeof is, "rank %d is in ", rank);
+    (void)snprintf(waits, sizeof waits, "rank %d waits for ", rank);
+    return strstr(says, is) || strstr(says, waits);
+}
+
 mw_status mw__threads_tell(mw__threads_end *me, const mw_team *team, const char *what)
 {
     const mw__threads_story *story = &me->world->story;
-    const mw__threads_team *shared =
-        team ? ((const mw__threads_member *)team->backend)->team : NULL;
-    int rank = me->base.rank;
-    bool needs =
-        story->rank >= 0 && story->rank != rank && shared && shared->index[story->rank] >= 0;
-    const char *verb = needs || story->rank < 0 ? story->verb : "was in";
-    mw_status code = story->code;
-    if (story->team && story->team == shared)
-        (void)MW_FAIL(code, "%s", story->says);
+    const mw__threads_member *member = team ? team->backend : NULL;
+    int rank = me->base.rank, cause = story->rank;
+    bool needs = cause >= 0 && member && member->team->index[cause] >= 0;
+    const char *verb = cause == rank ? "came to" : needs ? story->verb : "was in";
+    if (cause < 0 && names(story->says, rank))
+        (void)MW_FAIL(story->code, "%s", story->says);
     else
-        (void)MW_FAIL(code, "%s; rank %d %s %.200s", story->says, rank, verb, what);
+        (void)MW_FAIL(story->code, "%s; rank %d %s %.200s", story->says, rank, verb, what);
     if (story->hint[0]) mw__error_hint("%s", story->hint);
-    return code;
+    return story->code;
 }
