@@ -18,17 +18,13 @@
 #ifndef MESHWISE_TOKENIZER_H
 #define MESHWISE_TOKENIZER_H
 
+#include <meshwise/model_file.h> /* mw_bytes, the strings of a file */
 #include <meshwise/status.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct mw_bytes {
-    const char *at;
-    int64_t length;
-} mw_bytes;
 
 /* The numbers that GGUF files use. */
 typedef enum mw_token_type {
