@@ -1,4 +1,5 @@
-/* The allocator: one function, Lua's way. Tests and embedders pass their own to count, cap or fail. */
+/* The allocator: one function, Lua's way. Tests and embedders pass their own to count, cap or fail.
+ */
 #ifndef MESHWISE_ALLOC_H
 #define MESHWISE_ALLOC_H
 

@@ -11,16 +11,16 @@ extern "C" {
 
 /* X(name, value, bytes, kind, torch name, other spellings that are read, separated by spaces).
  * Order is promotion order within a kind: the later of two wins (bf16 with f16 gives f32). */
-#define MW_DTYPE_MAP(X)                                                                            \
-    X(bool, 1, 1, BOOL, "torch.bool", "b8 pred i1 boolean")                                        \
-    X(u8, 2, 1, INT, "torch.uint8", "uint8 ui8 byte")                                              \
-    X(i8, 3, 1, INT, "torch.int8", "int8 s8 si8 char")                                             \
-    X(i16, 4, 2, INT, "torch.int16", "int16 s16 si16 short")                                       \
-    X(i32, 5, 4, INT, "torch.int32", "int32 s32 si32 int")                                         \
-    X(i64, 6, 8, INT, "torch.int64", "int64 s64 si64 long")                                        \
-    X(f16, 7, 2, FLOAT, "torch.float16", "float16 half")                                           \
-    X(bf16, 8, 2, FLOAT, "torch.bfloat16", "bfloat16")                                             \
-    X(f32, 9, 4, FLOAT, "torch.float32", "float32 float")                                          \
+#define MW_DTYPE_MAP(X)                                      \
+    X(bool, 1, 1, BOOL, "torch.bool", "b8 pred i1 boolean")  \
+    X(u8, 2, 1, INT, "torch.uint8", "uint8 ui8 byte")        \
+    X(i8, 3, 1, INT, "torch.int8", "int8 s8 si8 char")       \
+    X(i16, 4, 2, INT, "torch.int16", "int16 s16 si16 short") \
+    X(i32, 5, 4, INT, "torch.int32", "int32 s32 si32 int")   \
+    X(i64, 6, 8, INT, "torch.int64", "int64 s64 si64 long")  \
+    X(f16, 7, 2, FLOAT, "torch.float16", "float16 half")     \
+    X(bf16, 8, 2, FLOAT, "torch.bfloat16", "bfloat16")       \
+    X(f32, 9, 4, FLOAT, "torch.float32", "float32 float")    \
     X(f64, 10, 8, FLOAT, "torch.float64", "float64 double")
 
 typedef enum mw_dtype {

@@ -26,19 +26,19 @@ extern "C" {
 #endif
 
 /* X(name, value, exit code of the command-line tool, text). A new status is one row here. */
-#define MW_STATUS_MAP(X)                                                                           \
-    X(OK, 0, 0, "success")                                                                         \
-    X(ERR_NOMEM, -1, 4, "out of memory")                                                           \
-    X(ERR_ARG, -2, 2, "invalid argument")                                                          \
-    X(ERR_SHAPE, -3, 2, "shapes do not agree")                                                     \
-    X(ERR_LAYOUT, -4, 2, "layout not possible")                                                    \
-    X(ERR_PARSE, -5, 2, "input could not be parsed")                                               \
-    X(ERR_IO, -6, 3, "a file could not be read")                                                   \
-    X(ERR_FORMAT, -7, 3, "a file is not what it should be")                                        \
-    X(ERR_COMM, -8, 4, "a collective failed")                                                      \
-    X(ERR_STRICT, -9, 4, "strict mode refuses an unasked movement")                                \
-    X(ERR_TIMEOUT, -10, 4, "timed out")                                                            \
-    X(ERR_UNSUPPORTED, -11, 2, "not supported")                                                    \
+#define MW_STATUS_MAP(X)                                            \
+    X(OK, 0, 0, "success")                                          \
+    X(ERR_NOMEM, -1, 4, "out of memory")                            \
+    X(ERR_ARG, -2, 2, "invalid argument")                           \
+    X(ERR_SHAPE, -3, 2, "shapes do not agree")                      \
+    X(ERR_LAYOUT, -4, 2, "layout not possible")                     \
+    X(ERR_PARSE, -5, 2, "input could not be parsed")                \
+    X(ERR_IO, -6, 3, "a file could not be read")                    \
+    X(ERR_FORMAT, -7, 3, "a file is not what it should be")         \
+    X(ERR_COMM, -8, 4, "a collective failed")                       \
+    X(ERR_STRICT, -9, 4, "strict mode refuses an unasked movement") \
+    X(ERR_TIMEOUT, -10, 4, "timed out")                             \
+    X(ERR_UNSUPPORTED, -11, 2, "not supported")                     \
     X(ERR_INTERNAL, -12, 70, "internal error (please report)")
 
 typedef enum mw_status {

@@ -44,16 +44,14 @@ static void *fault_resize(void *user, void *block, size_t old_size, size_t new_s
     int64_t live = __atomic_add_fetch(&fault->live, more, __ATOMIC_RELAXED);
     int64_t peak = __atomic_load_n(&fault->peak, __ATOMIC_RELAXED);
     while (live > peak && !__atomic_compare_exchange_n(&fault->peak, &peak, live, true,
-                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
     return moved;
 }
 
 void mw_fault_allocator_init(mw_fault_allocator *fault, int64_t fail_at, int forever)
 {
-    *fault = (mw_fault_allocator){.allocator = {fault_resize, fault},
-                                  .fail_at = fail_at,
-                                  .forever = forever};
+    *fault = (mw_fault_allocator){
+        .allocator = {fault_resize, fault}, .fail_at = fail_at, .forever = forever};
 }
 
 void *mw__alloc(size_t size)
@@ -92,8 +90,8 @@ mw_status mw__grow(void *items, int64_t *cap, int64_t need, size_t item)
     MW_TRY(mw__mul_size(new_cap, (int64_t)item, &bytes));
     void *old;
     memcpy(&old, items, sizeof old);
-    void *moved = old ? mw__realloc(old, (size_t)*cap * item, (size_t)bytes)
-                      : mw__alloc((size_t)bytes);
+    void *moved =
+        old ? mw__realloc(old, (size_t)*cap * item, (size_t)bytes) : mw__alloc((size_t)bytes);
     if (!moved) return MW_NOMEM();
     memcpy(items, &moved, sizeof moved);
     *cap = new_cap;

@@ -54,23 +54,23 @@ void mw__error_where(const char *format, ...) MW_PRINTF(1, 2);
 #define MW_FAIL(code, ...) mw__fail(__func__, __FILE__, __LINE__, code, __VA_ARGS__)
 #define MW_NOMEM()         MW_FAIL(MW_ERR_NOMEM, "out of memory")
 
-#define MW_TRY(call)                                                                               \
-    do {                                                                                           \
-        mw_status mw_try_status_ = (call);                                                         \
-        if (MW_UNLIKELY(mw_try_status_ != MW_OK)) {                                                \
-            mw__pass(__func__, __FILE__, __LINE__);                                                \
-            return mw_try_status_;                                                                 \
-        }                                                                                          \
+#define MW_TRY(call)                                \
+    do {                                            \
+        mw_status mw_try_status_ = (call);          \
+        if (MW_UNLIKELY(mw_try_status_ != MW_OK)) { \
+            mw__pass(__func__, __FILE__, __LINE__); \
+            return mw_try_status_;                  \
+        }                                           \
     } while (0)
 
 /* The same for a function that owns something: jumps to its one `fail:` label with `status` set. */
-#define MW_TRY_GOTO(call, label)                                                                   \
-    do {                                                                                           \
-        status = (call);                                                                           \
-        if (MW_UNLIKELY(status != MW_OK)) {                                                        \
-            mw__pass(__func__, __FILE__, __LINE__);                                                \
-            goto label;                                                                            \
-        }                                                                                          \
+#define MW_TRY_GOTO(call, label)                    \
+    do {                                            \
+        status = (call);                            \
+        if (MW_UNLIKELY(status != MW_OK)) {         \
+            mw__pass(__func__, __FILE__, __LINE__); \
+            goto label;                             \
+        }                                           \
     } while (0)
 
 /* ---- memory --------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ uint64_t mw__hash(uint64_t seed, const void *bytes, size_t size);
 int mw__text_column(const char *text, const char *at);
 
 /* Records a parse error that shows `text` with a caret under `at`; returns MW_ERR_PARSE. */
-mw_status mw__parse_fail(const char *what, const char *text, const char *at, const char *format, ...)
-    MW_PRINTF(4, 5);
+mw_status mw__parse_fail(const char *what, const char *text, const char *at, const char *format,
+                         ...) MW_PRINTF(4, 5);
 
 /* Nearest of `names` (by edit distance, at most 2 edits) to `name`, or NULL: for "did you mean".
  * Pure. */

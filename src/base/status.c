@@ -34,8 +34,8 @@ mw__ctx *mw__ctx_swap(mw__ctx *ctx)
 const char *mw_status_text(mw_status code)
 {
     switch (code) {
-#define X(name, value, exit, text)                                                                 \
-    case MW_##name:                                                                                \
+#define X(name, value, exit, text) \
+    case MW_##name:                \
         return text;
         MW_STATUS_MAP(X)
 #undef X
@@ -46,8 +46,8 @@ const char *mw_status_text(mw_status code)
 int mw_status_exit(mw_status code)
 {
     switch (code) {
-#define X(name, value, exit, text)                                                                 \
-    case MW_##name:                                                                                \
+#define X(name, value, exit, text) \
+    case MW_##name:                \
         return exit;
         MW_STATUS_MAP(X)
 #undef X

@@ -99,7 +99,8 @@ int mw__text_column(const char *text, const char *at)
     return column;
 }
 
-mw_status mw__parse_fail(const char *what, const char *text, const char *at, const char *format, ...)
+mw_status mw__parse_fail(const char *what, const char *text, const char *at, const char *format,
+                         ...)
 {
     char reason[512];
     va_list args;

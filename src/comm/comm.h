@@ -1,6 +1,6 @@
-/* comm: ranks exchanging bytes. One primitive carries every collective: a *transfer*. Each rank of a
- * team posts the buffer it offers and a list of boxes to pull from the buffers of the others (its own
- * included), in order; a box is stored or combined. all_gather, all_to_all, reduce_scatter and
+/* comm: ranks exchanging bytes. One primitive carries every collective: a *transfer*. Each rank of
+ * a team posts the buffer it offers and a list of boxes to pull from the buffers of the others (its
+ * own included), in order; a box is stored or combined. all_gather, all_to_all, reduce_scatter and
  * exchange are one transfer, a two-phase all_reduce is two.
  *
  * Backends: threads (ranks are threads of one process: a pull is a strided copy straight out of the
@@ -30,18 +30,20 @@ typedef struct mw_pull {
 } mw_pull;
 
 typedef struct mw_transfer {
-    const char *what;     /* "all_reduce f32[1, 576]{sum:tp} over tp": for errors; lives as long */
-    uint64_t hash;        /* of all that the team must agree on; unequal is an error on every rank */
+    const char *what; /* "all_reduce f32[1, 576]{sum:tp} over tp": for errors; lives as long */
+    uint64_t hash;    /* of all that the team must agree on; unequal is an error on every rank */
     mw_team *team;
-    mw_dtype dtype;       /* of the elements */
-    const void *from;     /* this rank's buffer; NULL when it offers nothing (or fake) */
-    mw_storage *storage;  /* that holds `from`, so that it outlives the readers; may be NULL */
-    void *to;             /* where pulls go; must not overlap `from` */
-    const mw_pull *pull;  /* in order */
+    mw_dtype dtype;      /* of the elements */
+    const void *from;    /* this rank's buffer; NULL when it offers nothing (or fake) */
+    mw_storage *storage; /* that holds `from`, so that it outlives the readers; may be NULL */
+    void *to;            /* where pulls go; must not overlap `from` */
+    const mw_pull *pull; /* in order */
     int npull;
-    const mw_pull *serve; /* the peers' boxes out of my buffer (peer = who pulls): for backends where */
-    int nserve;           /* the sender acts; threads needs only nreader */
-    int nreader;          /* how many other ranks pull from my buffer */
+    /* The peers' boxes out of my buffer (peer = who pulls): for backends where the sender acts;
+     * threads needs only nreader. */
+    const mw_pull *serve;
+    int nserve;
+    int nreader; /* how many other ranks pull from my buffer */
 } mw_transfer;
 
 /* Runs a transfer to its end. On return `to` is complete; `from` may still be read by peers: its
@@ -57,7 +59,7 @@ MW_NODISCARD mw_status mw__comm_barrier(mw_comm *comm, mw_team *team, const char
 MW_NODISCARD mw_status mw__comm_wait_readers(mw_comm *comm, const mw_storage *storage);
 
 /* This rank has failed alone: every rank that waits, or will wait, for a collective gets an error
- * that names rank, op (from `error->where`) and cause. Local; the first failure of a world counts. */
+ * that names rank, op (from `error->where`) and cause. Local; a world's first failure counts. */
 void mw__comm_fail(mw_comm *comm, const mw_error *error);
 
 /* This rank's program has ended: who waits for it from now on gets an error instead of waiting. */
@@ -72,7 +74,7 @@ int mw__team_rank(const mw_team *team, int index);
 
 int mw__comm_rank(const mw_comm *comm);
 int mw__comm_ranks(const mw_comm *comm);
-bool mw__comm_fake(const mw_comm *comm); /* no data moves */
+bool mw__comm_fake(const mw_comm *comm);           /* no data moves */
 const char *mw__comm_backend(const mw_comm *comm); /* "threads", "fake" */
 
 typedef struct mw_comm_options {
@@ -89,8 +91,8 @@ MW_NODISCARD mw_status mw__comm_threads_new(int nrank, const mw_comm_options *op
 MW_NODISCARD mw_status mw__comm_fake_new(int nrank, int rank, mw_comm **ret_comm);
 void mw__comm_world_free(mw_comm *comm); /* NULL is fine */
 
-/* Performs pulls whose peer's buffer is `from`: the strided copies and reductions themselves (shared by
- * all backends). Combining is done in the order given; MAX and MIN let NaN win. */
+/* Performs pulls whose peer's buffer is `from`: the strided copies and reductions themselves
+ * (shared by all backends). Combining is done in the order given; MAX and MIN let NaN win. */
 void mw__pull_run(const mw_pull *pull, mw_dtype dtype, const void *from, void *to);
 
 /* to[i] = from[0][i] (+) from[1][i] (+) ... in that order: one pass over n elements. */

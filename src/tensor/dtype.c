@@ -7,11 +7,10 @@ typedef struct dtype_row {
     mw_dtype_kind kind;
 } dtype_row;
 
-static const dtype_row rows[MW_DTYPE_END] = {
-    [MW_DTYPE_NONE] = {"?", "?", "", 0, MW_KIND_FLOAT},
-#define X(name, value, bytes, kind, torch, other)                                                  \
+static const dtype_row rows[MW_DTYPE_END] = {[MW_DTYPE_NONE] = {"?", "?", "", 0, MW_KIND_FLOAT},
+#define X(name, value, bytes, kind, torch, other) \
     [MW_DTYPE_##name] = {#name, torch, other, bytes, MW_KIND_##kind},
-    MW_DTYPE_MAP(X)
+                                             MW_DTYPE_MAP(X)
 #undef X
 };
 

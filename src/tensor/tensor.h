@@ -42,7 +42,7 @@ void mw__view_copy(const mw_view *to, const mw_view *from);
 void mw__row_convert(void *to, mw_dtype to_dtype, int64_t to_stride, const void *from,
                      mw_dtype from_dtype, int64_t from_stride, int64_t n);
 
-/* One element as double or int64 and back (i64 beyond 2^53 keeps its bits through the _i64 forms). */
+/* One element as double or int64 and back (i64 beyond 2^53 keeps its bits by the _i64 forms). */
 double mw__element_get(const void *at, mw_dtype dtype);
 int64_t mw__element_get_i64(const void *at, mw_dtype dtype);
 void mw__element_set(void *at, mw_dtype dtype, double value);
@@ -70,7 +70,7 @@ typedef struct mw_storage {
     int refs;         /* of one rank's thread: not atomic */
     int readers;      /* atomic */
     struct mw__pool *pool;
-    struct mw_storage *next; /* free list or limbo */
+    struct mw_storage *next;                 /* free list or limbo */
     void (*unmap)(void *data, int64_t size); /* not NULL: memory of somebody else, given back so */
 } mw_storage;
 
