@@ -8,12 +8,13 @@
 #include "mesh/owner.h"
 
 #include "mesh/digits.h"
+#include "mesh/search.h"
 
 mw_cut mw__cut_make(int axis, bool joint, int32_t major, int32_t size)
 {
     mw_cut cut;
     memset(&cut, 0, sizeof cut);
-    cut.axis = (int8_t)axis;
+    cut.axis = (int16_t)axis;
     cut.joint = joint;
     cut.major = major;
     cut.size = size;
@@ -79,20 +80,96 @@ bool mw__digits_dim(const mw__digit *digit, int count, mw_dim *ret)
 
 /* ---- dims ---------------------------------------------------------------------------------- */
 
+/* Cuts of one factor that have an effect, into `to`; returns how many. */
+static int tidy_cuts(const mw_cut *cut, int n, mw_cut *to)
+{
+    int kept = 0, axes = 0; /* axes: as many of `to` as end with an axis */
+    for (int c = 0; c < n;) {
+        int64_t ignored;
+        int group = mw__cut_group(&cut[c], n - c, &ignored), first = kept;
+        for (int end = c + group; c < end; c++) {
+            if (cut[c].size == 1) continue;
+            to[kept] = cut[c];
+            to[kept].joint = kept > first;
+            kept++;
+            if (cut[c].axis >= 0) axes = kept;
+        }
+    }
+    return axes;
+}
+
+mw_dim mw__dim_tidy(const mw_dim *dim)
+{
+    mw_dim ret;
+    memset(&ret, 0, sizeof ret);
+    ret.open = dim->open;
+    const mw_cut *cut = dim->cut;
+    for (int f = 0; f < dim->nfactor; f++) {
+        mw_cut kept[MW_DIM_CUTS];
+        int n = tidy_cuts(cut, dim->cuts[f], kept);
+        cut += dim->cuts[f];
+        int last = ret.nfactor - 1;
+        if (n == 0 && dim->factor[f] == 1) continue;
+        if (n == 0 && last >= 0 && ret.cuts[last] == 0) {
+            ret.factor[last] *= dim->factor[f];
+            continue;
+        }
+        ret.factor[ret.nfactor] = dim->factor[f];
+        ret.cuts[ret.nfactor++] = (uint8_t)n;
+        for (int c = 0; c < n; c++)
+            ret.cut[ret.ncut++] = kept[c];
+    }
+    if (ret.nfactor == 0) {
+        ret.nfactor = 1;
+        ret.factor[0] = 1;
+    }
+    return ret;
+}
+
+/* One factor, plain cuts of different axes, and each cut finds lists of more than one position: no
+ * other text is as short, and no other order of the cuts has these owners. */
+static bool is_least(const mw_dim *dim)
+{
+    if (dim->nfactor != 1) return false;
+    int64_t length = dim->factor[0];
+    uint32_t axes = 0;
+    for (int c = 0; c < dim->ncut; c++) {
+        const mw_cut *cut = &dim->cut[c];
+        if (cut->axis < 0 || cut->joint || axes & 1u << cut->axis) return false;
+        if (length == 1 && dim->ncut > 1) return false;
+        axes |= 1u << cut->axis;
+        length = mw__chunk(length, cut->size);
+    }
+    return true;
+}
+
+static mw_dim search_least(const mw_mesh *mesh, const mw_dim *dim)
+{
+    mw__line line;
+    mw_cut part[MW__LINE_CUTS];
+    mw__line_set(&line, dim, 1);
+    mw__wanted wanted = {.mesh = mesh, .line = &line, .size = line.size, .stride = 1};
+    wanted.npart = mw__line_parts(&line, part);
+    memcpy(wanted.part, part, (size_t)wanted.npart * sizeof *part);
+    mw_dim ret;
+    return mw__dim_least(&wanted, dim, &ret) ? ret : *dim;
+}
+
 mw_dim mw__dim_canonical(const mw_mesh *mesh, const mw_dim *dim)
 {
-    (void)mesh;
     mw_dim ret;
-    bool done = false;
-    if (dim->ncut == 0 || mw__dim_size(dim) == 0) {
-        ret = mw__dim_plain(mw__dim_size(dim));
-        done = true;
-    } else {
-        mw__digits digits;
-        digits.count = 0;
-        done = mw__digits_add(&digits, dim) && mw__digits_dim(digits.at, digits.count, &ret);
+    mw__digits digits;
+    int64_t size = mw__dim_size(dim);
+    digits.count = 0;
+    if (dim->ncut == 0 || size == 0)
+        ret = mw__dim_plain(size);
+    else if (!mw__digits_add(&digits, dim) || !mw__digits_dim(digits.at, digits.count, &ret)) {
+        ret = mw__dim_tidy(dim);
+        if (ret.ncut == 0)
+            ret = mw__dim_plain(size);
+        else if (!is_least(&ret))
+            ret = search_least(mesh, &ret);
     }
-    if (!done) ret = *dim;
     ret.open = dim->open;
     return ret;
 }

@@ -165,13 +165,13 @@ uint64_t mw__layout_hash(const mw_layout *layout)
             h = mix(mix(h, (uint64_t)dim->factor[f]), dim->cuts[f]);
         for (int c = 0; c < dim->ncut; c++) {
             const mw_cut *cut = &dim->cut[c];
-            h = mix(h, (uint64_t)(uint8_t)cut->axis << 8 | cut->joint);
+            h = mix(h, (uint64_t)(uint16_t)cut->axis << 16 | cut->joint);
             h = mix(h, (uint64_t)(uint32_t)cut->major << 32 | (uint32_t)cut->size);
         }
     }
     for (int p = 0; p < layout->npartial; p++) {
         const mw_partial *part = &layout->partial[p];
-        h = mix(h, (uint64_t)part->kind << 8 | (uint8_t)part->axis);
+        h = mix(h, (uint64_t)part->kind << 16 | (uint16_t)part->axis);
         h = mix(h, (uint64_t)(uint32_t)part->major << 32 | (uint32_t)part->size);
     }
     return mix(h, h >> 32);

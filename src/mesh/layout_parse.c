@@ -292,7 +292,7 @@ static mw_status read_partial_axis(parser *p, mw_reduce kind)
         return mw__reader_fail(&p->r, at, MW_ERR_PARSE, "a layout has at most %d partial axes",
                                MW_LAYOUT_PARTIALS);
     mw_partial *to = &l->partial[l->npartial++];
-    to->kind = (uint8_t)kind;
+    to->kind = (uint16_t)kind;
     to->axis = cut.axis;
     to->major = cut.major;
     to->size = cut.size;

@@ -90,7 +90,7 @@ static void put_partials(printer *out, const mw_layout *layout)
 {
     uint32_t done = 0;
     for (int p = 0; p < layout->npartial; p++) {
-        uint8_t kind = layout->partial[p].kind;
+        uint16_t kind = layout->partial[p].kind;
         if (done & 1u << kind) continue;
         put(out, done ? "," : "{");
         done |= 1u << kind;
