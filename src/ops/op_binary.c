@@ -74,34 +74,24 @@ static mw_status sub_scalar_kernel(const mw_kernel_call *k)
     return add_or_sub_scalar(k, -1);
 }
 
-static mw_status refuse_bool(const mw_call_args *call, const mw_rule *rule)
-{
-    if (rule->out_meta[0].dtype != MW_DTYPE_bool) return MW_OK;
-    mw__error_hint("use logical_xor or ^ for the difference of two truth values");
-    return MW_FAIL(MW_ERR_ARG, "%s: subtraction of bool tensors has no meaning",
-                   mw__call_name(call));
-}
-
-static mw_status sum_letters(const mw_call_args *call, mw_rule *rule)
-{
-    rule->in[1].term = 1;
-    rule->nterm = 2;
-    return mw__rule_broadcast(call, rule, 0, 2, 0, "i", &rule->out[0], NULL);
-}
-
 /* With a positive alpha a maximum passes through one term while the other is whole. */
 static mw_status add_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
     (void)arena;
     rule->monotone = mw__arg_float(call, 2, 1) >= 0 ? 1 : 0;
-    return sum_letters(call, rule);
+    return mw__rule_default(call, rule);
 }
 
 static mw_status sub_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
     (void)arena;
-    if (refuse_bool(call, rule) != MW_OK) return MW_ERR_ARG;
-    return sum_letters(call, rule);
+    if (rule->out_meta[0].dtype == MW_DTYPE_bool) {
+        mw_status status =
+            MW_FAIL(MW_ERR_ARG, "%s: bool tensors cannot be subtracted", mw__call_name(call));
+        mw__error_hint("convert one of them to an integer dtype, or compare them with ne");
+        return status;
+    }
+    return mw__rule_default(call, rule);
 }
 
 const mw_op mw_op_add = {
@@ -204,7 +194,7 @@ static mw_status scale_factors(const mw_call_args *call, mw_arena *arena, mw_rul
     (void)arena;
     double by = mw__arg_float(call, 1, 0);
     rule->monotone = (int8_t)((by > 0) - (by < 0));
-    return mw__rule_broadcast(call, rule, 0, 1, 0, "i", &rule->out[0], NULL);
+    return mw__rule_default(call, rule);
 }
 
 const mw_op mw_op_mul = {

@@ -23,7 +23,7 @@ static mw_status to_dtype_factors(const mw_call_args *call, mw_arena *arena, mw_
     mw_dtype from = call->in[0].dtype, to = rule->out_meta[0].dtype;
     rule->in[0].linear = mw__dtype_widens(from, to);
     rule->monotone = keeps_order(from, to);
-    return mw__rule_broadcast(call, rule, 0, 1, 0, "i", &rule->out[0], NULL);
+    return mw__rule_default(call, rule);
 }
 
 const mw_op mw_op_clone = {

@@ -77,11 +77,12 @@ static mw_status pow_scalar_factors(const mw_call_args *call, mw_arena *arena, m
     (void)arena;
     double exponent = mw__arg_float(call, 1, 1);
     if (mw_dtype_kind_of(rule->out_meta[0].dtype) != MW_KIND_FLOAT && exponent < 0) {
+        mw_status status = MW_FAIL(MW_ERR_ARG, "%s: an integer to the power %g is no integer",
+                                   mw__call_name(call), exponent);
         mw__error_hint("convert the tensor to a float dtype first");
-        return MW_FAIL(MW_ERR_ARG, "%s: integers to the negative power %g are not integers",
-                       mw__call_name(call), exponent);
+        return status;
     }
-    return mw__rule_broadcast(call, rule, 0, 1, 0, "i", &rule->out[0], NULL);
+    return mw__rule_default(call, rule);
 }
 
 const mw_op mw_op_pow_tensor_tensor = {

@@ -341,41 +341,29 @@ static mw_status reduced_dims(const mw_call_args *call, bool has_dims, uint32_t 
     return MW_OK;
 }
 
-static mw_status letters(const mw_call_args *call, bool has_dims, mw_rule *rule)
+/* A sum of parts in a narrower dtype, or in integers, is not the part of a sum; and truth values
+ * have no sum between ranks. */
+static mw_status sum_rule(const mw_call_args *call, mw_rule *rule)
 {
-    uint32_t mask;
-    bool keep = has_dims && mw__arg_bool(call, 2, false);
-    MW_TRY(reduced_dims(call, has_dims, &mask));
-    int first = mw__rule_letters(rule, &rule->in[0], &call->in[0], "i", MW_MARK_FREE);
-    for (int d = 0; d < call->in[0].ndim; d++) {
-        if (!(mask >> d & 1u))
-            mw__rule_push(&rule->out[0], first + d);
-        else if (keep)
-            mw__rule_push(&rule->out[0], -1);
-    }
+    mw_dtype from = call->in[0].dtype, to = rule->out_meta[0].dtype;
+    MW_TRY(mw__rule_default(call, rule));
+    rule->in[0].linear = mw__dtype_widens(from, to) || mw_dtype_kind_of(from) != MW_KIND_FLOAT;
+    if (to == MW_DTYPE_bool) rule->in[0].linear = 0, rule->reduce = MW_REDUCE_NONE;
     return MW_OK;
 }
 
-/* A sum of parts in a narrower dtype, or in integers, is not the part of a sum; and truth values
- * have no sum between ranks. */
-static mw_status sum_letters(const mw_call_args *call, bool has_dims, mw_rule *rule)
-{
-    mw_dtype from = call->in[0].dtype, to = rule->out_meta[0].dtype;
-    rule->in[0].linear = mw__dtype_widens(from, to) || mw_dtype_kind_of(from) != MW_KIND_FLOAT;
-    if (to == MW_DTYPE_bool) rule->in[0].linear = 0, rule->reduce = MW_REDUCE_NONE;
-    return letters(call, has_dims, rule);
-}
-
-static mw_status mean_letters(const mw_call_args *call, bool has_dims, mw_rule *rule)
+static mw_status mean_rule(const mw_call_args *call, mw_rule *rule)
 {
     mw_dtype to = rule->out_meta[0].dtype;
     if (mw_dtype_kind_of(to) != MW_KIND_FLOAT) {
+        mw_status status = MW_FAIL(MW_ERR_ARG, "%s: the mean of integers is none; got %s",
+                                   mw__call_name(call), mw_dtype_name(to));
         mw__error_hint("pass dtype=float32, or convert the tensor to a float dtype first");
-        return MW_FAIL(MW_ERR_ARG, "%s: the mean of integers has no dtype of its own; got %s",
-                       mw__call_name(call), mw_dtype_name(to));
+        return status;
     }
+    MW_TRY(mw__rule_default(call, rule));
     rule->in[0].linear = mw__dtype_widens(call->in[0].dtype, to);
-    return letters(call, has_dims, rule);
+    return MW_OK;
 }
 
 static mw_status extreme_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
@@ -389,7 +377,7 @@ static mw_status extreme_factors(const mw_call_args *call, mw_arena *arena, mw_r
                 MW_ERR_SHAPE,
                 "%s: dim %d has size 0, and of no elements none is the largest or smallest",
                 mw__call_name(call), d);
-    return letters(call, true, rule);
+    return mw__rule_default(call, rule);
 }
 
 static mw_status sum_kernel_of(const mw_kernel_call *k, bool has_dims)
@@ -429,7 +417,7 @@ static mw_status extreme_kernel_of(const mw_kernel_call *k, const reducer *how)
     static mw_status word##_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule) \
     {                                                                                         \
         (void)arena;                                                                          \
-        return does##_letters(call, has_dims, rule);                                          \
+        return does##_rule(call, rule);                                                       \
     }
 
 OVERLOAD(sum, sum, false)

@@ -152,7 +152,7 @@ static mw_status masked_fill_factors(const mw_call_args *call, mw_arena *arena, 
         return MW_FAIL(MW_ERR_ARG, "%s: expected a bool tensor for argument 'mask', got %s",
                        mw__call_name(call), mw_dtype_name(call->in[1].dtype));
     rule->in[0].linear = mw__arg_float(call, 2, 0) == 0;
-    return mw__rule_broadcast(call, rule, 0, 2, 0, "i", &rule->out[0], NULL);
+    return mw__rule_default(call, rule);
 }
 
 const mw_op mw_op_masked_fill_scalar = {

@@ -69,7 +69,7 @@ static mw_status gelu_factors(const mw_call_args *call, mw_arena *arena, mw_rule
         return MW_FAIL(MW_ERR_ARG,
                        "gelu: argument 'approximate' must be 'none' or 'tanh', got '%s'",
                        call->arg[1].s);
-    return mw__rule_broadcast(call, rule, 0, 1, 0, "i", &rule->out[0], NULL);
+    return mw__rule_default(call, rule);
 }
 
 /* The negative of an unsigned number is not smaller than that of a larger one. */
@@ -78,11 +78,13 @@ static mw_status neg_factors(const mw_call_args *call, mw_arena *arena, mw_rule 
     (void)arena;
     mw_dtype dtype = call->in[0].dtype;
     if (dtype == MW_DTYPE_bool) {
-        mw__error_hint("use logical_not");
-        return MW_FAIL(MW_ERR_ARG, "%s: a bool tensor has no negative", mw__call_name(call));
+        mw_status status =
+            MW_FAIL(MW_ERR_ARG, "%s: a bool tensor has no negative", mw__call_name(call));
+        mw__error_hint("convert it to an integer dtype, or compare it with 0");
+        return status;
     }
     if (dtype == MW_DTYPE_u8) rule->monotone = 0;
-    return mw__rule_broadcast(call, rule, 0, 1, 0, "i", &rule->out[0], NULL);
+    return mw__rule_default(call, rule);
 }
 
 #define FLOAT_SAMPLES \

@@ -111,8 +111,4 @@ typedef struct mw_rule_text {
 MW_NODISCARD mw_status mw__rule_text_parse(const mw_schema *schema, const char *text,
                                            mw_rule_text *ret);
 
-/* The dtype in which an element-wise op of these operands and Scalars computes: torch's promotion.
- * Pure. */
-mw_dtype mw__rule_promote(const mw_call_args *call, const mw_schema *schema);
-
 #endif
