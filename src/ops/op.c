@@ -142,16 +142,39 @@ mw_status mw__op_info(const mw_op *op, const mw_op_info **ret)
     return MW_OK;
 }
 
-/* Takes `torch.ops.`, and the namespace with its `::` or `.`, off a name. */
-static const char *bare(const char *name, size_t *length)
+/* A name in its parts: `aten::add.Tensor`, `aten.add.Tensor`, `torch.ops.aten.add.Tensor`, `add`.
+ */
+typedef struct op_name {
+    const char *space, *name;
+    size_t nspace, nname; /* nspace 0: not said */
+} op_name;
+
+static bool take(const char **at, size_t *left, const char *prefix)
 {
-    static const char *const prefixes[] = {"torch.ops.", "aten::", "aten.",
-                                           "meshwise::", "meshwise."};
-    for (int i = 0; i < MW_COUNT(prefixes); i++) {
-        size_t n = strlen(prefixes[i]);
-        if (*length <= n || memcmp(name, prefixes[i], n) != 0) continue;
-        name += n;
-        *length -= n;
+    size_t n = strlen(prefix);
+    if (*left <= n || memcmp(*at, prefix, n) != 0) return false;
+    *at += n;
+    *left -= n;
+    return true;
+}
+
+static op_name split(const char *text, size_t length)
+{
+    op_name name = {text, text, 0, length};
+    bool torch = take(&name.name, &name.nname, "torch.ops.");
+    name.space = name.name;
+    size_t n = 0;
+    while (n < name.nname && name.name[n] != ':' && name.name[n] != '.')
+        n++;
+    if (n + 2 < name.nname && name.name[n] == ':' && name.name[n + 1] == ':') {
+        name.nspace = n;
+        name.name += n + 2;
+        name.nname -= n + 2;
+    } else if (n + 1 < name.nname && name.name[n] == '.' &&
+               (torch || scan_word(name.name, n, "aten") || scan_word(name.name, n, "meshwise"))) {
+        name.nspace = n;
+        name.name += n + 1;
+        name.nname -= n + 1;
     }
     return name;
 }
@@ -160,18 +183,21 @@ const mw_op *mw__op_find(const char *name, size_t length)
 {
     unsigned slot;
     (void)pthread_once(&table.once, fill);
-    name = bare(name, &length);
-    int op = find_name(name, length, &slot);
-    return op < 0 ? mw__added_find(name, length) : ops[op];
+    op_name parts = split(name, length);
+    int op = find_name(parts.name, parts.nname, &slot);
+    if (op >= 0 &&
+        (!parts.nspace || scan_word(parts.space, parts.nspace, table.info[op].schema.space)))
+        return ops[op];
+    return mw__added_find(parts.space, parts.nspace, parts.name, parts.nname);
 }
 
 const char *mw__op_nearest(const char *name, size_t length)
 {
     char copy[64];
-    name = bare(name, &length);
-    if (length >= sizeof copy) return NULL;
-    memcpy(copy, name, length);
-    copy[length] = 0;
+    op_name parts = split(name, length);
+    if (parts.nname >= sizeof copy) return NULL;
+    memcpy(copy, parts.name, parts.nname);
+    copy[parts.nname] = 0;
     return mw__nearest(copy, words, (int)MW_OP_COUNT);
 }
 

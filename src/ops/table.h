@@ -28,8 +28,9 @@ MW_NODISCARD mw_status mw__op_info(const mw_op *op, const mw_op_info **ret);
 const mw_op_info *mw__op_info_of(const mw_op *op);
 
 /* Finds an op by its word, `name`, `name.overload`, `aten::name`, `aten::name.overload`,
- * `aten.name.overload` (`default` is the empty overload). A name alone is the op of that word, else
- * the first of its overloads in the table. NULL: none. Pure. */
+ * `aten.name.overload`, `torch.ops.aten.name.overload` (`default` is the empty overload). A name
+ * alone is the op of that word, else the first of its overloads in the table, else of those added.
+ * NULL: none. Pure. */
 const mw_op *mw__op_find(const char *name, size_t length);
 
 /* The word nearest to an unknown name, or NULL. Pure. */
@@ -39,8 +40,8 @@ const char *mw__op_nearest(const char *name, size_t length);
 MW_NODISCARD mw_status mw__op_named(const char *name, size_t length, const mw_op **ret);
 
 /* Adds an op that is not in ops.def; it must live as long as the process. Its word is its name.
- * MW_ERR_PARSE and MW_ERR_INTERNAL for its texts, MW_ERR_ARG where its name and overload are taken.
- * From any thread. Adding it again does nothing. */
+ * MW_ERR_PARSE and MW_ERR_INTERNAL for its texts, MW_ERR_ARG where its namespace, name and overload
+ * are taken. From any thread. Adding it again does nothing. */
 MW_NODISCARD mw_status mw__op_add(const mw_op *op);
 
 /* ---- between op.c and op_added.c ------------------------------------------------------------ */
@@ -52,7 +53,7 @@ enum { MW_OP_KEY = 2 * MW_SCHEMA_NAME + 2 }; /* bytes of any key, with its NUL *
 /* The op's word, `name.overload` or name into `to`; returns the length. */
 size_t mw__op_key_of(const mw_op_info *info, mw_op_key kind, char *to);
 const mw_op_info *mw__added_of(const mw_op *op);
-const mw_op *mw__added_find(const char *name, size_t length);
+const mw_op *mw__added_find(const char *space, size_t nspace, const char *name, size_t length);
 
 /* Reads one op's texts. */
 MW_NODISCARD mw_status mw__op_read(const mw_op *op, mw_op_info *ret);
