@@ -1,5 +1,4 @@
-/* The allocator: one function, Lua's way. Tests and embedders pass their own to count, cap or fail.
- */
+/* The allocator: one function, Lua's way. Tests and embedders pass their own to count, cap, fail. */
 #ifndef MESHWISE_ALLOC_H
 #define MESHWISE_ALLOC_H
 
@@ -21,6 +20,11 @@ typedef struct mw_allocator {
 /* Makes `allocator` (NULL: the C library's) the one of this thread and of the programs it launches.
  * It must outlive everything allocated through it. Local. */
 MW_API void mw_allocator_use(const mw_allocator *allocator);
+
+/* Zeroed memory from this thread's allocator, for programs that want their own accounted and failed like
+ * the library's; NULL and a record where there is none. Freed with the same size. Local. */
+MW_API void *mw_memory(size_t size);
+MW_API void mw_memory_free(void *block, size_t size); /* NULL is fine */
 
 /* An allocator that passes on to the C library and fails the `fail_at`-th request (1-based, counted
  * over all threads; 0: never), and every later one too if `forever`. `count` tells the requests so

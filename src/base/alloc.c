@@ -83,10 +83,22 @@ void mw__free(void *block, size_t size)
     (void)a->resize(a->user, block, size ? size : 1, 0);
 }
 
+void *mw_memory(size_t size)
+{
+    void *block = mw__zalloc(size);
+    if (!block) (void)MW_NOMEM();
+    return block;
+}
+
+void mw_memory_free(void *block, size_t size)
+{
+    mw__free(block, size);
+}
+
 mw_status mw__grow(void *items, int64_t *cap, int64_t need, size_t item)
 {
     if (need <= *cap) return MW_OK;
-    int64_t bytes, new_cap = MW_MAX(need, *cap < 8 ? 8 : *cap + *cap / 2);
+    int64_t bytes = 0, new_cap = MW_MAX(need, *cap < 8 ? 8 : *cap + *cap / 2);
     MW_TRY(mw__mul_size(new_cap, (int64_t)item, &bytes));
     void *old;
     memcpy(&old, items, sizeof old);
