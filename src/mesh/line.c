@@ -61,8 +61,9 @@ void mw__asked_set(mw__asked *asked, const mw_mesh *mesh, const mw__line *line, 
         const mw__line_factor *factor = &line->factor[f];
         for (int c = factor->first; c < factor->first + factor->ncut; c++) {
             const mw_cut *cut = &line->cut[c];
-            if (cut->axis != part->axis || (int64_t)cut->major * cut->size <= part->major ||
-                (int64_t)part->major * part->size <= cut->major)
+            /* parts that lie wholly to one side are of no account */
+            if (cut->axis != part->axis || part->major % ((int64_t)cut->major * cut->size) == 0 ||
+                cut->major % ((int64_t)part->major * part->size) == 0)
                 continue;
             asked->use[asked->count].f = f;
             asked->use[asked->count].c = c;

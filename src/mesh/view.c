@@ -179,13 +179,14 @@ typedef struct view {
     mw_dim *to;
 } view;
 
-/* Whether the part's coordinate is a function of the index of dim d. */
+/* Whether the part's coordinate is a function of the index of dim d: it changes where that index
+ * does (seen over two of its own periods, it does so in all) and repeats when that index does. */
 static bool fits(const view *v, const mw_cut *part, int d)
 {
     mw__asked asked;
     mw__asked_set(&asked, v->mesh, v->line, part);
     int64_t stride = v->stride[d], period = stride * v->size[d], steps = 0;
-    int64_t end = asked.period;
+    int64_t end = 2 * asked.period;
     if (period % asked.period != 0) end += period;
     end = MW_MIN(end, v->line->size);
     for (int64_t at = 0, before = -1; at < end;) {

@@ -1,79 +1,6 @@
-/* Canonical layouts against brute force: equal owners if and only if equal text, and the text is the
- * least of its class. The judge is layout_naive.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "layout_naive.h"
-
-static mw_mesh *mesh_of(const char *text)
-{
-    mw_mesh *mesh = NULL;
-    assert_int_equal(mw_mesh_parse(text, &mesh), MW_OK);
-    return mesh;
-}
-
-static const char *text_of(const mw_mesh *mesh, const mw_dim *dim, char *to, int size)
-{
-    mw_str str = {0};
-    mw__dim_str(mesh, dim, &str);
-    assert_int_equal(mw__str_status(&str), MW_OK);
-    (void)snprintf(to, (size_t)size, "%s", mw__str_text(&str));
-    mw__str_done(&str);
-    return to;
-}
-
-/* ---- classes: owners to the one text that stands for them ---------------------------------- */
-
-typedef struct class_row {
-    naive_owners owners;
-    int64_t size;
-    mw_dim dim;
-} class_row;
-
-typedef struct classes {
-    class_row *row;
-    int *slot; /* 1 + row, 0: empty */
-    int nrow, nslot;
-} classes;
-
-static void classes_init(classes *c, int nslot)
-{
-    c->nslot = nslot;
-    c->nrow = 0;
-    c->slot = calloc((size_t)nslot, sizeof *c->slot);
-    c->row = malloc((size_t)nslot / 2 * sizeof *c->row);
-    assert_non_null(c->slot);
-    assert_non_null(c->row);
-}
-
-static void classes_done(classes *c)
-{
-    free(c->slot);
-    free(c->row);
-}
-
-/* The row of these owners; a new one (with *ret_new) for new owners. */
-static class_row *classes_find(classes *c, const naive_owners *owners, int64_t size, bool *ret_new)
-{
-    uint64_t h = mw__hash((uint64_t)size, owners->mask, sizeof owners->mask);
-    int at = (int)(h % (uint64_t)c->nslot);
-    *ret_new = false;
-    for (; c->slot[at]; at = (at + 1) % c->nslot) {
-        class_row *row = &c->row[c->slot[at] - 1];
-        if (row->size == size && naive_same(&row->owners, owners)) return row;
-    }
-    assert_true(c->nrow < c->nslot / 2);
-    class_row *row = &c->row[c->nrow++];
-    c->slot[at] = c->nrow;
-    row->owners = *owners;
-    row->size = size;
-    *ret_new = true;
-    return row;
-}
+/* Canonical layouts against brute force: equal owners if and only if equal text, and the text is
+ * the least of its class. The judges are layout_naive.h and layout_brute.h. */
+#include "layout_brute.h"
 
 /* ---- one text per class -------------------------------------------------------------------- */
 
@@ -165,85 +92,18 @@ static int naive_order(const mw_dim *a, const mw_dim *b)
     return 0;
 }
 
-typedef struct brute {
-    const mw_mesh *mesh;
-    classes *best;
-    int factors, most_local;
-    mw_dim dim;
-    mw_cut part[8]; /* to be placed, as they are */
-    int npart;
-    int local;
-    long texts;
-} brute;
-
-static void brute_fill(brute *b, int64_t left);
-
-static void brute_keep(brute *b)
+static void keep_least(brute *b)
 {
-    if (b->npart) return;
-    b->texts++;
     naive_owners owners = naive_owners_of(b->mesh, &b->dim);
     bool fresh;
-    class_row *row = classes_find(b->best, &owners, mw__dim_size(&b->dim), &fresh);
+    class_row *row = classes_find(b->user, &owners, mw__dim_size(&b->dim), &fresh);
     if (fresh || naive_order(&b->dim, &row->dim) < 0) row->dim = b->dim;
 }
 
-static void brute_cut(brute *b, int64_t left, mw_cut cut)
-{
-    int f = b->dim.nfactor - 1;
-    if (b->dim.ncut == 6) return;
-    b->dim.cut[b->dim.ncut++] = cut;
-    b->dim.cuts[f]++;
-    brute_fill(b, left);
-    b->dim.ncut--;
-    b->dim.cuts[f]--;
-    memset(&b->dim.cut[b->dim.ncut], 0, sizeof cut);
-}
-
-static void brute_factor(brute *b, int64_t left)
-{
-    for (int64_t size = 1; size <= left; size++) {
-        if (left % size != 0) continue;
-        b->dim.factor[b->dim.nfactor++] = size;
-        brute_fill(b, left / size);
-        b->dim.factor[--b->dim.nfactor] = 0;
-    }
-}
-
-/* Every way to go on: end the factor, another axis plain or joint, a local cut. */
-static void brute_fill(brute *b, int64_t left)
-{
-    int f = b->dim.nfactor - 1;
-    if (left == 1) brute_keep(b);
-    if (b->dim.nfactor < b->factors) brute_factor(b, left);
-    for (int i = 0; i < b->npart; i++) {
-        mw_cut cut = b->part[i];
-        b->part[i] = b->part[--b->npart];
-        brute_cut(b, left, cut);
-        if (b->dim.cuts[f] && b->dim.cut[b->dim.ncut - 1].axis >= 0) {
-            cut.joint = 1;
-            brute_cut(b, left, cut);
-            cut.joint = 0;
-        }
-        b->part[b->npart++] = b->part[i];
-        b->part[i] = cut;
-    }
-    if (b->local == b->most_local) return;
-    b->local++;
-    for (int k = 2; k < b->dim.factor[f]; k++) {
-        mw_cut cut;
-        memset(&cut, 0, sizeof cut);
-        cut.axis = MW_CUT_LOCAL, cut.major = 1, cut.size = k;
-        brute_cut(b, left, cut);
-    }
-    b->local--;
-}
-
-/* Parts to place: pairs of axis number, major and size. */
 typedef struct part_set {
     const char *mesh;
     int n;
-    int32_t part[4][3];
+    int32_t part[4][3]; /* axis, major, size */
     int factors, local, most;
 } part_set;
 
@@ -284,17 +144,11 @@ static void test_canonical_text_is_the_least_of_its_class(void **state)
             int first = i;
             for (; i < MW_COUNT(sets) && strcmp(sets[i].mesh, sets[first].mesh) == 0; i++) {
                 if (size > sets[i].most) continue;
-                brute b = {.mesh = mesh, .best = &best, .factors = sets[i].factors};
+                brute b = {.mesh = mesh, .user = &best, .keep = keep_least};
+                b.most_factors = sets[i].factors;
                 b.most_local = sets[i].local;
-                memset(&b.dim, 0, sizeof b.dim);
-                for (b.npart = 0; b.npart < sets[i].n; b.npart++) {
-                    mw_cut *part = &b.part[b.npart];
-                    memset(part, 0, sizeof *part);
-                    part->axis = (int16_t)sets[i].part[b.npart][0];
-                    part->major = sets[i].part[b.npart][1];
-                    part->size = sets[i].part[b.npart][2];
-                }
-                brute_factor(&b, size);
+                b.npart = sets[i].n;
+                brute_run(&b, sets[i].part, size);
                 texts += b.texts;
             }
             for (int r = 0; r < best.nrow; r++)
@@ -322,13 +176,16 @@ static void test_spellings_reach_their_canonical_text(void **state)
         {"x=2,y=4", "f32[16@y:(1)2,y:(2)2]", "f32[16@y]"},
         {"x=4", "[9@x:(1)2,x:(2)2]", "[9@x:(1)2,x:(2)2]"},
         {"x=4", "[9@x]", "[9@x]"},
-        {"x=2,y=4", "[2@x\xc2\xb7"
-                    "8@y]",
+        {"x=2,y=4",
+         "[2@x\xc2\xb7"
+         "8@y]",
          "[16@x,y]"},
-        {"x=2,y=4", "[16@x,:2,y]", "[4@x\xc2\xb7"
-                                   "4@y]"},
-        {"x=4", "[6@x*2]", "[3@x\xc2\xb7"
-                           "4]"},
+        {"x=2,y=4", "[16@x,:2,y]",
+         "[4@x\xc2\xb7"
+         "4@y]"},
+        {"x=4", "[6@x*2]",
+         "[3@x\xc2\xb7"
+         "4]"},
         {"x=1,y=2", "[5@x,y]{sum:x}", "[5@y]"},
         {"x=2", "[0@x, 1@x]", NULL},
         {"x=2", "[0@x, 4]", "[0, 4]"},
@@ -337,8 +194,9 @@ static void test_spellings_reach_their_canonical_text(void **state)
         {"x=2", "[10@:3,x]", "[10@:3,x]"},
         {"x=2", "[10@x,:3]", "[10@x]"},
         {"x=2", "[10@:1,x]", "[10@x]"},
-        {"tp=2", "[3@tp\xe2\x8b\x85"
-                 "192, 576]",
+        {"tp=2",
+         "[3@tp\xe2\x8b\x85"
+         "192, 576]",
          "[3@tp\xc2\xb7"
          "192, 576]"},
     };
