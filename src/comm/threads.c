@@ -135,7 +135,7 @@ static int count_cores(void)
     return (int)MW_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L);
 }
 
-/* Ranks with a core each look for about 50 us before they let others run; ranks that share a core
+/* Ranks with a core each look for about 10 us before they let others run; ranks that share a core
  * look just long enough to catch a peer that is at this moment coming on another core. */
 static void set_patience(mw__threads_world *world, const mw_comm_options *options)
 {
@@ -143,7 +143,7 @@ static void set_patience(mw__threads_world *world, const mw_comm_options *option
     int cores = options && options->cores > 0 ? options->cores : count_cores();
     bool own_core = world->nrank <= cores;
     world->timeout = timeout > 0 ? timeout : 60;
-    world->spins = own_core ? 2000 : 20;
+    world->spins = own_core ? 400 : 5;
     world->yield_until = own_core ? 20e-3 : 2e-3;
     world->sleep_part = own_core ? 1.0 / 64 : 1.0 / 16;
 }

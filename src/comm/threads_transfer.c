@@ -42,7 +42,7 @@ static mw__slot *publish(mw__threads_end *me, mw__threads_member *mine, const mw
     return slot;
 }
 
-/* The buffer that a pull reads, once its owner is there. NULL: failed, or nothing is offered. */
+/* The buffer that a pull reads, once its owner is there. False: failed. */
 static bool find_source(mw__threads_end *me, mw__threads_member *mine, const mw_transfer *transfer,
                         const mw_pull *pull, uint64_t hash, const void **ret_from)
 {
