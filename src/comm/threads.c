@@ -12,7 +12,7 @@ static size_t round_up(size_t size)
 
 static char *first_line(void *block)
 {
-    return (char *)round_up((uintptr_t)block);
+    return (char *)block + (round_up((uintptr_t)block) - (uintptr_t)block);
 }
 
 /* ---- teams --------------------------------------------------------------------------------- */

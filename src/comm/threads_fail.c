@@ -93,7 +93,7 @@ void mw__threads_where_get(const mw__threads_end *end, char ret[MW_WHERE_WORDS *
             uint64_t word = __atomic_load_n(&end->where[i], __ATOMIC_ACQUIRE);
             memcpy(ret + (size_t)i * 8, &word, 8);
         }
-        ret[MW_WHERE_WORDS * 8] = 0;
+        ret[(size_t)MW_WHERE_WORDS * 8] = 0;
         if (version % 2 == 0 && __atomic_load_n(&end->where_version, __ATOMIC_RELAXED) == version)
             return;
         mw__threads_give_way(turn);
