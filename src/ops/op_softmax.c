@@ -1,0 +1,125 @@
+/* Softmax over one dim. A row is brought into contiguous f32 (f64 for f64), worked on in place and
+ * written back; along the last dim of an f32 result that place is the result itself. */
+#include "ops/gemv.h"
+#include "ops/op.h"
+#include "ops/rule_parts.h"
+
+#include <math.h>
+
+static void softmax_f64(double *row, int64_t n)
+{
+    double top = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        top = top > row[i] ? top : row[i];
+    for (int64_t i = 0; i < n; i++)
+        sum += row[i] = exp(row[i] - top);
+    for (int64_t i = 0; i < n; i++)
+        row[i] /= sum;
+}
+
+/* Takes dim `dim` out of `view`: the row that starts at its first element is *ret_row, the rest
+ * stays.
+ */
+static void take_row(mw_view *view, int dim, mw_view *ret_row)
+{
+    *ret_row = (mw_view){view->data, view->dtype, 1, {1}, {1}};
+    if (view->ndim == 0) return;
+    ret_row->shape[0] = view->shape[dim];
+    ret_row->stride[0] = view->stride[dim];
+    view->ndim--;
+    for (int d = dim; d < view->ndim; d++) {
+        view->shape[d] = view->shape[d + 1];
+        view->stride[d] = view->stride[d + 1];
+    }
+}
+
+static void run_row(const mw_view *to, const mw_view *from, mw_view *work)
+{
+    bool direct = to->dtype == work->dtype && (to->stride[0] == 1 || to->shape[0] == 1);
+    const mw_view *at = direct ? to : work;
+    mw__view_copy(at, from);
+    if (work->dtype == MW_DTYPE_f64)
+        softmax_f64(at->data, at->shape[0]);
+    else
+        (void)mw__row_kernels_get()->softmax(at->data, at->shape[0]);
+    if (!direct) mw__view_copy(to, work);
+}
+
+static void move(mw_view *row, const mw_view *rest, const int64_t *index)
+{
+    int64_t at = 0;
+    for (int d = 0; d < rest->ndim; d++)
+        at += index[d] * rest->stride[d];
+    row->data = (char *)rest->data + at * mw_dtype_size(rest->dtype);
+}
+
+static mw_status softmax_kernel(const mw_kernel_call *k)
+{
+    mw_view in = k->in[0], out = k->out[0], from, to, work;
+    int64_t index[MW_MAX_DIMS] = {0};
+    int dim;
+    MW_TRY(mw__arg_dim(k->call, 1, in.ndim, &dim));
+    if (mw__view_count(&out) == 0) return MW_OK;
+    take_row(&in, dim, &from);
+    take_row(&out, dim, &to);
+    bool wide = in.dtype == MW_DTYPE_f64 || out.dtype == MW_DTYPE_f64;
+    mw__view_set(&work, wide ? MW_DTYPE_f64 : MW_DTYPE_f32, 1, to.shape);
+    work.data = mw__arena_alloc(k->scratch, (size_t)(to.shape[0] * mw_dtype_size(work.dtype)));
+    if (!work.data) return MW_NOMEM();
+    for (;;) {
+        move(&from, &in, index);
+        move(&to, &out, index);
+        run_row(&to, &from, &work);
+        int d = out.ndim - 1;
+        while (d >= 0 && ++index[d] == out.shape[d])
+            index[d--] = 0;
+        if (d < 0) return MW_OK;
+    }
+}
+
+static mw_status float_only(const mw_call_args *call, mw_rule *rule)
+{
+    if (mw_dtype_kind_of(rule->out_meta[0].dtype) == MW_KIND_FLOAT)
+        return mw__rule_default(call, rule);
+    (void)MW_FAIL(MW_ERR_UNSUPPORTED, "%s: not defined for %s", mw__call_name(call),
+                  mw_dtype_name(call->in[0].dtype));
+    mw__error_hint("pass dtype=f32 to softmax, or convert first");
+    return MW_ERR_UNSUPPORTED;
+}
+
+static mw_status softmax_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    return float_only(call, rule);
+}
+
+static mw_status half_softmax_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    if (!mw__arg_bool(call, 2, false)) return float_only(call, rule);
+    (void)MW_FAIL(MW_ERR_UNSUPPORTED,
+                  "_softmax: half_to_float is true, but only GPUs convert on the way");
+    mw__error_hint("pass false, and convert before or after");
+    return MW_ERR_UNSUPPORTED;
+}
+
+const mw_op mw_op__softmax = {
+    .schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    .rule = "self[... dim:d^ ...] -> [... d^ ...]",
+    .doc = "Softmax over a dim.",
+    .factors = half_softmax_factors,
+    .kernel = softmax_kernel,
+    .samples = "f32[4, 6], 1, false; f32[3, 5, 4], 0, false; f64[2, 7], -1, false; "
+               "bf16[40], 0, false; f16[3, 33], 1, false; f32[0, 4], 1, false; f32[3, 0], 1, false",
+};
+
+const mw_op mw_op_softmax_int = {
+    .schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .rule = "self[... dim:d^ ...] -> [... d^ ...]",
+    .doc = "Softmax over a dim, computed in and given as dtype.",
+    .dtype = MW_OUT_ARG,
+    .factors = softmax_factors,
+    .kernel = softmax_kernel,
+    .samples = "f32[4, 6], 1; bf16[3, 5, 4], 1, f32; f64[2, 7], -1; i64[3, 4], 1, f32; "
+               "f32[2, 3], 0, f64; f32[0, 4], 0",
+};
