@@ -71,15 +71,16 @@ MW__INLINE float mw__tanh_f32(float x)
 {
     uint32_t sign = mw__bits_of_float(x) & 0x80000000u;
     float size = mw__float_of_bits(mw__bits_of_float(x) & 0x7fffffffu);
-    float z = x * x;
+    float z = size * size;
     float p = -0.005717042f;
     p = p * z + 0.020650584f;
     p = p * z - 0.053743497f;
     p = p * z + 0.13331491f;
     p = p * z - 0.33333284f;
-    float small = p * z * x + x;
+    float small = p * z * size + size;
     float large = 1.0f - 2.0f / (mw__exp_f32(size + size) + 1.0f);
-    return mw__pick_f32(size < 0.625f, small, mw__float_of_bits(mw__bits_of_float(large) | sign));
+    float result = mw__pick_f32(size < 0.625f, small, large);
+    return mw__float_of_bits(mw__bits_of_float(result) | sign);
 }
 
 /* x/2 (1 + tanh(u)) with u = sqrt(2/pi) (x + 0.044715 x^3) is x * sigmoid(2u), which keeps its
