@@ -1,4 +1,5 @@
-/* The allocator: one function, Lua's way. Tests and embedders pass their own to count, cap, fail. */
+/* The allocator: one function, Lua's way. Tests and embedders pass their own to count, cap, fail.
+ */
 #ifndef MESHWISE_ALLOC_H
 #define MESHWISE_ALLOC_H
 
@@ -21,8 +22,8 @@ typedef struct mw_allocator {
  * It must outlive everything allocated through it. Local. */
 MW_API void mw_allocator_use(const mw_allocator *allocator);
 
-/* Zeroed memory from this thread's allocator, for programs that want their own accounted and failed like
- * the library's; NULL and a record where there is none. Freed with the same size. Local. */
+/* Zeroed memory from this thread's allocator, for programs that want their own accounted and failed
+ * like the library's; NULL and a record where there is none. Freed with the same size. Local. */
 MW_API void *mw_memory(size_t size);
 MW_API void mw_memory_free(void *block, size_t size); /* NULL is fine */
 

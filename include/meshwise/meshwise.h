@@ -10,6 +10,7 @@
 #include <meshwise/op.h>
 #include <meshwise/ops.h>
 #include <meshwise/status.h>
+#include <meshwise/version.h>
 #include <meshwise/tensor.h>
 
 #endif

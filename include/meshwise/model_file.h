@@ -17,8 +17,10 @@
 #ifndef MESHWISE_MODEL_FILE_H
 #define MESHWISE_MODEL_FILE_H
 
+#include <meshwise/bytes.h>
 #include <meshwise/dtype.h>
 #include <meshwise/mesh.h>
+#include <meshwise/op.h>
 #include <meshwise/status.h>
 #include <stdint.h>
 
@@ -74,12 +76,6 @@ typedef struct mw_model_value {
     int64_t at;      /* where the value stands in the header, for the getters */
     int64_t strings; /* likewise */
 } mw_model_value;
-
-/* Bytes of a string: as in the file, not NUL-terminated, may hold NUL. */
-typedef struct mw_bytes {
-    const char *at;
-    int64_t length;
-} mw_bytes;
 
 MW_API int64_t mw_model_file_values(const mw_model_file *file); /* how many. Pure */
 
@@ -172,6 +168,12 @@ MW_API int64_t mw_model_box_count(const mw_model_tensor *tensor, const mw_model_
 MW_API MW_NODISCARD mw_status mw_model_file_read(const mw_model_file *file,
                                                  const mw_model_tensor *tensor,
                                                  const mw_model_box *box, mw_dtype dtype, void *to);
+
+/* The stored tensor `name` as a tensor of the running program, named so, that lies as `layout` says (its
+ * shape must be the stored one, its dtype a float): each rank reads its own shard only. NULL on failure.
+ * Local: no communication. */
+MW_API mw_tensor *mw_model_file_load(const mw_model_file *file, const char *name, mw_mesh *mesh,
+                                     const mw_layout *layout);
 
 #ifdef __cplusplus
 }

@@ -370,6 +370,106 @@ MW_API mw_tensor * mw_alias_at(mw_site site, mw_tensor *self);
 MW_API mw_tensor * mw_detach_at(mw_site site, mw_tensor *self);
 #define mw_detach(...) mw_detach_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::mm(Tensor self, Tensor mat2) -> Tensor
+ * Matrix product of two matrices. */
+MW_API mw_tensor * mw_mm_at(mw_site site, mw_tensor *self, mw_tensor *mat2);
+#define mw_mm(...) mw_mm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+ * beta times self plus alpha times the matrix product of mat1 and mat2. */
+MW_API mw_tensor * mw_addmm_at(mw_site site, mw_tensor *self, mw_tensor *mat1, mw_tensor *mat2, double beta, double alpha);
+#define mw_addmm(...) mw_addmm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::bmm(Tensor self, Tensor mat2) -> Tensor
+ * Matrix product of each pair of matrices of two batches. */
+MW_API mw_tensor * mw_bmm_at(mw_site site, mw_tensor *self, mw_tensor *mat2);
+#define mw_bmm(...) mw_bmm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+ * beta times self plus alpha times the matrix products of two batches. */
+MW_API mw_tensor * mw_baddbmm_at(mw_site site, mw_tensor *self, mw_tensor *batch1, mw_tensor *batch2, double beta, double alpha);
+#define mw_baddbmm(...) mw_baddbmm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::matmul(Tensor self, Tensor other) -> Tensor
+ * Matrix product of the last two dims; the others broadcast, and a single dim is a vector. */
+MW_API mw_tensor * mw_matmul_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_matmul(...) mw_matmul_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+ * Product of the rows of input with the rows of weight, plus a bias. */
+MW_API mw_tensor * mw_linear_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias);
+#define mw_linear(...) mw_linear_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
+ * Attention: the softmax of scaled query times key, plus a mask, times value. */
+MW_API mw_tensor * mw_scaled_dot_product_attention_at(mw_site site, mw_tensor *query, mw_tensor *key, mw_tensor *value, mw_tensor *attn_mask, double dropout_p, bool is_causal, double scale, bool enable_gqa);
+#define mw_scaled_dot_product_attention(...) mw_scaled_dot_product_attention_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
+ * Divides by the root of the mean of squares over the last dims, and multiplies by weight. */
+MW_API mw_tensor * mw_rms_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, double eps);
+#define mw_rms_norm(...) mw_rms_norm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor
+ * Normalises the last dims to mean 0 and deviation 1, then multiplies by weight and adds bias. */
+MW_API mw_tensor * mw_layer_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, mw_tensor *bias, double eps, bool cudnn_enable);
+#define mw_layer_norm(...) mw_layer_norm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)
+ * Normalises the last dims to mean 0 and deviation 1, then multiplies by weight and adds bias; also gives the mean and one over the deviation. */
+MW_API mw_tensor * mw_native_layer_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, mw_tensor *bias, double eps, mw_tensor **ret_1, mw_tensor **ret_2);
+#define mw_native_layer_norm(...) mw_native_layer_norm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
+ * Softmax over a dim. */
+MW_API mw_tensor * mw__softmax_at(mw_site site, mw_tensor *self, int64_t dim, bool half_to_float);
+#define mw__softmax(...) mw__softmax_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
+ * Softmax over a dim, computed in and given as dtype. */
+MW_API mw_tensor * mw_softmax_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype);
+#define mw_softmax_int(...) mw_softmax_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
+ * The rows of weight that indices name. */
+MW_API mw_tensor * mw_embedding_at(mw_site site, mw_tensor *weight, mw_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse);
+#define mw_embedding(...) mw_embedding_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::index_select(Tensor self, int dim, Tensor index) -> Tensor
+ * The parts of self that index names along a dim. */
+MW_API mw_tensor * mw_index_select_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index);
+#define mw_index_select(...) mw_index_select_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+ * The elements of self that index names along a dim, place by place. */
+MW_API mw_tensor * mw_gather_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, bool sparse_grad);
+#define mw_gather(...) mw_gather_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
+ * Writes the parts of source into self at the places that index names along a dim. */
+MW_API mw_tensor * mw_index_copy__at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *source);
+#define mw_index_copy_(...) mw_index_copy__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+ * The position of the largest element, the first of equal ones, along a dim or of all. */
+MW_API mw_tensor * mw_argmax_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim);
+#define mw_argmax(...) mw_argmax_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+ * The k largest elements along a dim, largest first, and their positions. */
+MW_API mw_tensor * mw_topk_at(mw_site site, mw_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted, mw_tensor **ret_indices);
+#define mw_topk(...) mw_topk_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::cat(Tensor[] tensors, int dim=0) -> Tensor
+ * The tensors one after the other along a dim. */
+MW_API mw_tensor * mw_cat_at(mw_site site, mw_tensor *const *tensors, int ntensors, int64_t dim);
+#define mw_cat(...) mw_cat_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::stack(Tensor[] tensors, int dim=0) -> Tensor
+ * The tensors side by side along a new dim. */
+MW_API mw_tensor * mw_stack_at(mw_site site, mw_tensor *const *tensors, int ntensors, int64_t dim);
+#define mw_stack(...) mw_stack_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,11 +70,21 @@ typedef struct mw_error {
 /* "out of memory" and so on. Pure. */
 MW_API const char *mw_status_text(mw_status code);
 
+/* "ERR_NOMEM", "ERR_LAYOUT", ...: the status' name. Pure. */
+MW_API const char *mw_status_name(mw_status code);
+
 /* The exit code that the command-line tool gives for a status. Pure. */
 MW_API int mw_status_exit(mw_status code);
 
 /* This thread's record; code MW_OK where nothing has failed. Borrowed. Local. */
 MW_API const mw_error *mw_last_error(void);
+
+/* Records an error and returns `code`: for programs that want their own failures told like the
+ * library's. Local. */
+MW_API mw_status mw_error_set(mw_status code, const char *format, ...) MW_PRINTF(2, 3);
+
+/* Adds what would work to the record just made. Local. */
+MW_API void mw_error_hint(const char *format, ...) MW_PRINTF(1, 2);
 
 /* Forgets the record. Local. */
 MW_API void mw_error_clear(void);

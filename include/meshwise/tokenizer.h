@@ -18,7 +18,7 @@
 #ifndef MESHWISE_TOKENIZER_H
 #define MESHWISE_TOKENIZER_H
 
-#include <meshwise/model_file.h> /* mw_bytes, the strings of a file */
+#include <meshwise/bytes.h>
 #include <meshwise/status.h>
 #include <stdint.h>
 

@@ -43,6 +43,18 @@ const char *mw_status_text(mw_status code)
     return "unknown status";
 }
 
+const char *mw_status_name(mw_status code)
+{
+    switch (code) {
+#define X(name, value, exit, text) \
+    case MW_##name:                \
+        return #name;
+        MW_STATUS_MAP(X)
+#undef X
+    }
+    return "UNKNOWN";
+}
+
 int mw_status_exit(mw_status code)
 {
     switch (code) {
@@ -88,6 +100,25 @@ mw_status mw__fail(const char *function, const char *file, int line, mw_status c
     e->code = code;
     add_frame(e, function, file, line);
     return code;
+}
+
+mw_status mw_error_set(mw_status code, const char *format, ...)
+{
+    char says[sizeof((mw_error *)0)->says];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(says, sizeof says, format, args);
+    va_end(args);
+    return MW_FAIL(code, "%s", says);
+}
+
+void mw_error_hint(const char *format, ...)
+{
+    mw_error *e = &mw__ctx_get()->error;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(e->hint, sizeof e->hint, format, args);
+    va_end(args);
 }
 
 void mw__pass(const char *function, const char *file, int line)

@@ -1,6 +1,7 @@
 /* Text: growing strings, hashes, parse errors with a caret, the nearest name. */
 #include "base/base.h"
 
+#include <meshwise/version.h>
 #include <stdio.h>
 
 void mw__str_done(mw_str *str)
@@ -157,4 +158,17 @@ const char *mw__nearest(const char *name, const char *const *names, int count)
         if (d < best) best = d, nearest = names[i];
     }
     return nearest;
+}
+
+const char *mw_nearest_name(const char *name, const char *const *names, int count)
+{
+    return mw__nearest(name, names, count);
+}
+
+#define TEXT_OF(x)                   #x
+#define VERSION(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *mw_version(void)
+{
+    return VERSION(MW_VERSION_MAJOR, MW_VERSION_MINOR, MW_VERSION_PATCH);
 }

@@ -132,13 +132,15 @@ static int plain_letter(lay *l, int text_letter)
  * else one of the ellipsis, numbered from the left. */
 static int slot_letter(lay *l, int slot, int named_letter)
 {
+    bool named = l->named >> slot & 1u, several = (l->named & (l->named - 1)) != 0;
+    /* One named dim is the text's own letter: another operand may give that dim another one. */
+    if (named && !several) return plain_letter(l, named_letter);
     uint8_t *letter = &l->slot_letter[slot];
     if (*letter != NO_LETTER) return *letter;
     int nth = l->nslot - 1 - slot;
-    if (l->named >> slot & 1u) {
+    if (named) {
         const mw_text_letter *t = &l->text->letter[named_letter];
-        bool several = (l->named & (l->named - 1)) != 0;
-        *letter = (uint8_t)new_letter(l, t->name, several ? nth : -1, t->mark);
+        *letter = (uint8_t)new_letter(l, t->name, nth, t->mark);
     } else {
         *letter = (uint8_t)new_letter(l, "i", nth, MW_MARK_FREE);
     }
@@ -319,7 +321,7 @@ static mw_status push_slots(lay *l, const mw_text_operand *t, mw_operand *out)
         if (!(l->named >> slot & 1u)) {
             if (t->dots) MW_TRY(push(l, out, l->slot_letter[slot]));
         } else if (instead >= 0 && l->text->letter[instead].named) {
-            MW_TRY(push(l, out, l->slot_letter[slot]));
+            MW_TRY(push(l, out, slot_letter(l, slot, instead)));
         } else if (instead >= 0) {
             MW_TRY(push(l, out, plain_letter(l, instead)));
         } else if (keep) {

@@ -231,7 +231,7 @@ static mw_status emit_terms(builder *b, const mw_pull *box, int place, int64_t c
         mw_pull pull = *box;
         int at = place + b->group[g];
         pull.peer = b->mesh->id ? b->mesh->id[at] : at;
-        pull.reduce = g == 0 ? MW_REDUCE_NONE : b->reduce->kind;
+        pull.reduce = (uint8_t)(g == 0 ? MW_REDUCE_NONE : b->reduce->kind);
         if (pull.peer == b->me)
             b->own += count;
         else

@@ -11,426 +11,560 @@
 
 mw_tensor * mw_add_at(mw_site site, mw_tensor *self, mw_tensor *other, double alpha)
 {
-    const mw_value args[] = {tensor(self), tensor(other), scalar(alpha)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other), v_scalar(alpha)};
     return mw__call_op(site, &mw_op_add, args, 3);
 }
 
 mw_tensor * mw_add_scalar_at(mw_site site, mw_tensor *self, double other, double alpha)
 {
-    const mw_value args[] = {tensor(self), scalar(other), scalar(alpha)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other), v_scalar(alpha)};
     return mw__call_op(site, &mw_op_add_scalar, args, 3);
 }
 
 mw_tensor * mw_sub_at(mw_site site, mw_tensor *self, mw_tensor *other, double alpha)
 {
-    const mw_value args[] = {tensor(self), tensor(other), scalar(alpha)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other), v_scalar(alpha)};
     return mw__call_op(site, &mw_op_sub, args, 3);
 }
 
 mw_tensor * mw_sub_scalar_at(mw_site site, mw_tensor *self, double other, double alpha)
 {
-    const mw_value args[] = {tensor(self), scalar(other), scalar(alpha)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other), v_scalar(alpha)};
     return mw__call_op(site, &mw_op_sub_scalar, args, 3);
 }
 
 mw_tensor * mw_mul_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_mul, args, 2);
 }
 
 mw_tensor * mw_mul_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_mul_scalar, args, 2);
 }
 
 mw_tensor * mw_div_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_div, args, 2);
 }
 
 mw_tensor * mw_div_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_div_scalar, args, 2);
 }
 
 mw_tensor * mw_pow_tensor_scalar_at(mw_site site, mw_tensor *self, double exponent)
 {
-    const mw_value args[] = {tensor(self), scalar(exponent)};
+    const mw_value args[] = {v_tensor(self), v_scalar(exponent)};
     return mw__call_op(site, &mw_op_pow_tensor_scalar, args, 2);
 }
 
 mw_tensor * mw_pow_tensor_tensor_at(mw_site site, mw_tensor *self, mw_tensor *exponent)
 {
-    const mw_value args[] = {tensor(self), tensor(exponent)};
+    const mw_value args[] = {v_tensor(self), v_tensor(exponent)};
     return mw__call_op(site, &mw_op_pow_tensor_tensor, args, 2);
 }
 
 mw_tensor * mw_maximum_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_maximum, args, 2);
 }
 
 mw_tensor * mw_minimum_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_minimum, args, 2);
 }
 
 mw_tensor * mw_neg_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_neg, args, 1);
 }
 
 mw_tensor * mw_abs_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_abs, args, 1);
 }
 
 mw_tensor * mw_relu_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_relu, args, 1);
 }
 
 mw_tensor * mw_exp_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_exp, args, 1);
 }
 
 mw_tensor * mw_log_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_log, args, 1);
 }
 
 mw_tensor * mw_sqrt_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_sqrt, args, 1);
 }
 
 mw_tensor * mw_rsqrt_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_rsqrt, args, 1);
 }
 
 mw_tensor * mw_reciprocal_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_reciprocal, args, 1);
 }
 
 mw_tensor * mw_sin_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_sin, args, 1);
 }
 
 mw_tensor * mw_cos_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_cos, args, 1);
 }
 
 mw_tensor * mw_tanh_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_tanh, args, 1);
 }
 
 mw_tensor * mw_sigmoid_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_sigmoid, args, 1);
 }
 
 mw_tensor * mw_silu_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_silu, args, 1);
 }
 
 mw_tensor * mw_gelu_at(mw_site site, mw_tensor *self, const char *approximate)
 {
-    const mw_value args[] = {tensor(self), text(approximate)};
+    const mw_value args[] = {v_tensor(self), v_text(approximate)};
     return mw__call_op(site, &mw_op_gelu, args, 2);
 }
 
 mw_tensor * mw_eq_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_eq, args, 2);
 }
 
 mw_tensor * mw_eq_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_eq_scalar, args, 2);
 }
 
 mw_tensor * mw_ne_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_ne, args, 2);
 }
 
 mw_tensor * mw_ne_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_ne_scalar, args, 2);
 }
 
 mw_tensor * mw_lt_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_lt, args, 2);
 }
 
 mw_tensor * mw_lt_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_lt_scalar, args, 2);
 }
 
 mw_tensor * mw_le_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_le, args, 2);
 }
 
 mw_tensor * mw_le_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_le_scalar, args, 2);
 }
 
 mw_tensor * mw_gt_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_gt, args, 2);
 }
 
 mw_tensor * mw_gt_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_gt_scalar, args, 2);
 }
 
 mw_tensor * mw_ge_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_ge, args, 2);
 }
 
 mw_tensor * mw_ge_scalar_at(mw_site site, mw_tensor *self, double other)
 {
-    const mw_value args[] = {tensor(self), scalar(other)};
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_ge_scalar, args, 2);
 }
 
 mw_tensor * mw_where_self_at(mw_site site, mw_tensor *condition, mw_tensor *self, mw_tensor *other)
 {
-    const mw_value args[] = {tensor(condition), tensor(self), tensor(other)};
+    const mw_value args[] = {v_tensor(condition), v_tensor(self), v_tensor(other)};
     return mw__call_op(site, &mw_op_where_self, args, 3);
 }
 
 mw_tensor * mw_masked_fill_scalar_at(mw_site site, mw_tensor *self, mw_tensor *mask, double value)
 {
-    const mw_value args[] = {tensor(self), tensor(mask), scalar(value)};
+    const mw_value args[] = {v_tensor(self), v_tensor(mask), v_scalar(value)};
     return mw__call_op(site, &mw_op_masked_fill_scalar, args, 3);
 }
 
 mw_tensor * mw_sum_at(mw_site site, mw_tensor *self, mw_dtype dtype)
 {
-    const mw_value args[] = {tensor(self), maybe_dtype(dtype)};
+    const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype)};
     return mw__call_op(site, &mw_op_sum, args, 2);
 }
 
 mw_tensor * mw_sum_dim_intlist_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim, mw_dtype dtype)
 {
-    const mw_value args[] = {tensor(self), maybe_ints(dim, ndim), boolean(keepdim), maybe_dtype(dtype)};
+    const mw_value args[] = {v_tensor(self), v_maybe_ints(dim, ndim), v_boolean(keepdim), v_maybe_dtype(dtype)};
     return mw__call_op(site, &mw_op_sum_dim_intlist, args, 4);
 }
 
 mw_tensor * mw_mean_at(mw_site site, mw_tensor *self, mw_dtype dtype)
 {
-    const mw_value args[] = {tensor(self), maybe_dtype(dtype)};
+    const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype)};
     return mw__call_op(site, &mw_op_mean, args, 2);
 }
 
 mw_tensor * mw_mean_dim_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim, mw_dtype dtype)
 {
-    const mw_value args[] = {tensor(self), maybe_ints(dim, ndim), boolean(keepdim), maybe_dtype(dtype)};
+    const mw_value args[] = {v_tensor(self), v_maybe_ints(dim, ndim), v_boolean(keepdim), v_maybe_dtype(dtype)};
     return mw__call_op(site, &mw_op_mean_dim, args, 4);
 }
 
 mw_tensor * mw_amax_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim)
 {
-    const mw_value args[] = {tensor(self), ints(dim, ndim), boolean(keepdim)};
+    const mw_value args[] = {v_tensor(self), v_ints(dim, ndim), v_boolean(keepdim)};
     return mw__call_op(site, &mw_op_amax, args, 3);
 }
 
 mw_tensor * mw_amin_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim)
 {
-    const mw_value args[] = {tensor(self), ints(dim, ndim), boolean(keepdim)};
+    const mw_value args[] = {v_tensor(self), v_ints(dim, ndim), v_boolean(keepdim)};
     return mw__call_op(site, &mw_op_amin, args, 3);
 }
 
 mw_tensor * mw_clone_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self), none()};
+    const mw_value args[] = {v_tensor(self), v_none()};
     return mw__call_op(site, &mw_op_clone, args, 2);
 }
 
 mw_tensor * mw_contiguous_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self), none()};
+    const mw_value args[] = {v_tensor(self), v_none()};
     return mw__call_op(site, &mw_op_contiguous, args, 2);
 }
 
 mw_tensor * mw_to_dtype_at(mw_site site, mw_tensor *self, mw_dtype dtype, bool non_blocking, bool copy)
 {
-    const mw_value args[] = {tensor(self), dtype_value(dtype), boolean(non_blocking), boolean(copy), none()};
+    const mw_value args[] = {v_tensor(self), v_dtype_value(dtype), v_boolean(non_blocking), v_boolean(copy), v_none()};
     return mw__call_op(site, &mw_op_to_dtype, args, 5);
 }
 
 mw_tensor * mw_copy__at(mw_site site, mw_tensor *self, mw_tensor *src, bool non_blocking)
 {
-    const mw_value args[] = {tensor(self), tensor(src), boolean(non_blocking)};
+    const mw_value args[] = {v_tensor(self), v_tensor(src), v_boolean(non_blocking)};
     return mw__call_op(site, &mw_op_copy_, args, 3);
 }
 
 mw_tensor * mw_full_at(mw_site site, const int64_t *size, int nsize, double fill_value, mw_dtype dtype)
 {
-    const mw_value args[] = {ints(size, nsize), scalar(fill_value), maybe_dtype(dtype), none(), none(), none()};
+    const mw_value args[] = {v_ints(size, nsize), v_scalar(fill_value), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_full, args, 6);
 }
 
 mw_tensor * mw_zeros_like_at(mw_site site, mw_tensor *self, mw_dtype dtype)
 {
-    const mw_value args[] = {tensor(self), maybe_dtype(dtype), none(), none(), none(), none()};
+    const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype), v_none(), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_zeros_like, args, 6);
 }
 
 mw_tensor * mw_ones_like_at(mw_site site, mw_tensor *self, mw_dtype dtype)
 {
-    const mw_value args[] = {tensor(self), maybe_dtype(dtype), none(), none(), none(), none()};
+    const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype), v_none(), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_ones_like, args, 6);
 }
 
 mw_tensor * mw_arange_at(mw_site site, double end, mw_dtype dtype)
 {
-    const mw_value args[] = {scalar(end), maybe_dtype(dtype), none(), none(), none()};
+    const mw_value args[] = {v_scalar(end), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_arange, args, 5);
 }
 
 mw_tensor * mw_arange_start_step_at(mw_site site, double start, double end, double step, mw_dtype dtype)
 {
-    const mw_value args[] = {scalar(start), scalar(end), scalar(step), maybe_dtype(dtype), none(), none(), none()};
+    const mw_value args[] = {v_scalar(start), v_scalar(end), v_scalar(step), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_arange_start_step, args, 7);
 }
 
 mw_tensor * mw_view_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize)
 {
-    const mw_value args[] = {tensor(self), ints(size, nsize)};
+    const mw_value args[] = {v_tensor(self), v_ints(size, nsize)};
     return mw__call_op(site, &mw_op_view, args, 2);
 }
 
 mw_tensor * mw_reshape_at(mw_site site, mw_tensor *self, const int64_t *shape, int nshape)
 {
-    const mw_value args[] = {tensor(self), ints(shape, nshape)};
+    const mw_value args[] = {v_tensor(self), v_ints(shape, nshape)};
     return mw__call_op(site, &mw_op_reshape, args, 2);
 }
 
 mw_tensor * mw__unsafe_view_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize)
 {
-    const mw_value args[] = {tensor(self), ints(size, nsize)};
+    const mw_value args[] = {v_tensor(self), v_ints(size, nsize)};
     return mw__call_op(site, &mw_op__unsafe_view, args, 2);
 }
 
 mw_tensor * mw_permute_at(mw_site site, mw_tensor *self, const int64_t *dims, int ndims)
 {
-    const mw_value args[] = {tensor(self), ints(dims, ndims)};
+    const mw_value args[] = {v_tensor(self), v_ints(dims, ndims)};
     return mw__call_op(site, &mw_op_permute, args, 2);
 }
 
 mw_tensor * mw_transpose_int_at(mw_site site, mw_tensor *self, int64_t dim0, int64_t dim1)
 {
-    const mw_value args[] = {tensor(self), integer(dim0), integer(dim1)};
+    const mw_value args[] = {v_tensor(self), v_integer(dim0), v_integer(dim1)};
     return mw__call_op(site, &mw_op_transpose_int, args, 3);
 }
 
 mw_tensor * mw_t_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_t, args, 1);
 }
 
 mw_tensor * mw_unsqueeze_at(mw_site site, mw_tensor *self, int64_t dim)
 {
-    const mw_value args[] = {tensor(self), integer(dim)};
+    const mw_value args[] = {v_tensor(self), v_integer(dim)};
     return mw__call_op(site, &mw_op_unsqueeze, args, 2);
 }
 
 mw_tensor * mw_squeeze_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_squeeze, args, 1);
 }
 
 mw_tensor * mw_squeeze_dim_at(mw_site site, mw_tensor *self, int64_t dim)
 {
-    const mw_value args[] = {tensor(self), integer(dim)};
+    const mw_value args[] = {v_tensor(self), v_integer(dim)};
     return mw__call_op(site, &mw_op_squeeze_dim, args, 2);
 }
 
 mw_tensor * mw_expand_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, bool implicit)
 {
-    const mw_value args[] = {tensor(self), ints(size, nsize), boolean(implicit)};
+    const mw_value args[] = {v_tensor(self), v_ints(size, nsize), v_boolean(implicit)};
     return mw__call_op(site, &mw_op_expand, args, 3);
 }
 
 mw_tensor * mw_slice_at(mw_site site, mw_tensor *self, int64_t dim, int64_t start, int64_t end, int64_t step)
 {
-    const mw_value args[] = {tensor(self), integer(dim), maybe_integer(start), maybe_integer(end), integer(step)};
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_maybe_integer(start), v_maybe_integer(end), v_integer(step)};
     return mw__call_op(site, &mw_op_slice, args, 5);
 }
 
 mw_tensor * mw_select_int_at(mw_site site, mw_tensor *self, int64_t dim, int64_t index)
 {
-    const mw_value args[] = {tensor(self), integer(dim), integer(index)};
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_integer(index)};
     return mw__call_op(site, &mw_op_select_int, args, 3);
 }
 
 int mw_split_at(mw_site site, mw_tensor *self, int64_t split_size, int64_t dim, mw_tensor **ret, int cap)
 {
-    const mw_value args[] = {tensor(self), integer(split_size), integer(dim)};
+    const mw_value args[] = {v_tensor(self), v_integer(split_size), v_integer(dim)};
     return call_list(site, &mw_op_split, args, 3, ret, cap);
 }
 
 int mw_unbind_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor **ret, int cap)
 {
-    const mw_value args[] = {tensor(self), integer(dim)};
+    const mw_value args[] = {v_tensor(self), v_integer(dim)};
     return call_list(site, &mw_op_unbind_int, args, 2, ret, cap);
 }
 
 mw_tensor * mw_alias_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_alias, args, 1);
 }
 
 mw_tensor * mw_detach_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {tensor(self)};
+    const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_detach, args, 1);
+}
+
+mw_tensor * mw_mm_at(mw_site site, mw_tensor *self, mw_tensor *mat2)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(mat2)};
+    return mw__call_op(site, &mw_op_mm, args, 2);
+}
+
+mw_tensor * mw_addmm_at(mw_site site, mw_tensor *self, mw_tensor *mat1, mw_tensor *mat2, double beta, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(mat1), v_tensor(mat2), v_scalar(beta), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_addmm, args, 5);
+}
+
+mw_tensor * mw_bmm_at(mw_site site, mw_tensor *self, mw_tensor *mat2)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(mat2)};
+    return mw__call_op(site, &mw_op_bmm, args, 2);
+}
+
+mw_tensor * mw_baddbmm_at(mw_site site, mw_tensor *self, mw_tensor *batch1, mw_tensor *batch2, double beta, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(batch1), v_tensor(batch2), v_scalar(beta), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_baddbmm, args, 5);
+}
+
+mw_tensor * mw_matmul_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_matmul, args, 2);
+}
+
+mw_tensor * mw_linear_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias)
+{
+    const mw_value args[] = {v_tensor(input), v_tensor(weight), v_maybe(bias)};
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_linear, args, 3);
+}
+
+mw_tensor * mw_scaled_dot_product_attention_at(mw_site site, mw_tensor *query, mw_tensor *key, mw_tensor *value, mw_tensor *attn_mask, double dropout_p, bool is_causal, double scale, bool enable_gqa)
+{
+    const mw_value args[] = {v_tensor(query), v_tensor(key), v_tensor(value), v_maybe(attn_mask), v_number(dropout_p), v_boolean(is_causal), v_maybe_number(scale), v_boolean(enable_gqa)};
+    if (!attn_mask && failed()) return NULL;
+    return mw__call_op(site, &mw_op_scaled_dot_product_attention, args, 8);
+}
+
+mw_tensor * mw_rms_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, double eps)
+{
+    const mw_value args[] = {v_tensor(input), v_ints(normalized_shape, nnormalized_shape), v_maybe(weight), v_maybe_number(eps)};
+    if (!weight && failed()) return NULL;
+    return mw__call_op(site, &mw_op_rms_norm, args, 4);
+}
+
+mw_tensor * mw_layer_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, mw_tensor *bias, double eps, bool cudnn_enable)
+{
+    const mw_value args[] = {v_tensor(input), v_ints(normalized_shape, nnormalized_shape), v_maybe(weight), v_maybe(bias), v_number(eps), v_boolean(cudnn_enable)};
+    if (!weight && failed()) return NULL;
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_layer_norm, args, 6);
+}
+
+mw_tensor * mw_native_layer_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, mw_tensor *bias, double eps, mw_tensor **ret_1, mw_tensor **ret_2)
+{
+    const mw_value args[] = {v_tensor(input), v_ints(normalized_shape, nnormalized_shape), v_maybe(weight), v_maybe(bias), v_number(eps)};
+    if (!weight && failed()) return NULL;
+    if (!bias && failed()) return NULL;
+    mw_tensor *out[3];
+    if (call_list(site, &mw_op_native_layer_norm, args, 5, out, 3) < 0) return NULL;
+    if (ret_1) *ret_1 = out[1];
+    if (ret_2) *ret_2 = out[2];
+    return out[0];
+}
+
+mw_tensor * mw__softmax_at(mw_site site, mw_tensor *self, int64_t dim, bool half_to_float)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(half_to_float)};
+    return mw__call_op(site, &mw_op__softmax, args, 3);
+}
+
+mw_tensor * mw_softmax_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_softmax_int, args, 3);
+}
+
+mw_tensor * mw_embedding_at(mw_site site, mw_tensor *weight, mw_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse)
+{
+    const mw_value args[] = {v_tensor(weight), v_tensor(indices), v_integer(padding_idx), v_boolean(scale_grad_by_freq), v_boolean(sparse)};
+    return mw__call_op(site, &mw_op_embedding, args, 5);
+}
+
+mw_tensor * mw_index_select_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index)};
+    return mw__call_op(site, &mw_op_index_select, args, 3);
+}
+
+mw_tensor * mw_gather_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, bool sparse_grad)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_boolean(sparse_grad)};
+    return mw__call_op(site, &mw_op_gather, args, 4);
+}
+
+mw_tensor * mw_index_copy__at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *source)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_tensor(source)};
+    return mw__call_op(site, &mw_op_index_copy_, args, 4);
+}
+
+mw_tensor * mw_argmax_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_integer(dim), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_argmax, args, 3);
+}
+
+mw_tensor * mw_topk_at(mw_site site, mw_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted, mw_tensor **ret_indices)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(k), v_integer(dim), v_boolean(largest), v_boolean(sorted)};
+    mw_tensor *out[2];
+    if (call_list(site, &mw_op_topk, args, 5, out, 2) < 0) return NULL;
+    if (ret_indices) *ret_indices = out[1];
+    return out[0];
+}
+
+mw_tensor * mw_cat_at(mw_site site, mw_tensor *const *tensors, int ntensors, int64_t dim)
+{
+    const mw_value args[] = {v_tensors(tensors, ntensors), v_integer(dim)};
+    return mw__call_op(site, &mw_op_cat, args, 2);
+}
+
+mw_tensor * mw_stack_at(mw_site site, mw_tensor *const *tensors, int ntensors, int64_t dim)
+{
+    const mw_value args[] = {v_tensors(tensors, ntensors), v_integer(dim)};
+    return mw__call_op(site, &mw_op_stack, args, 2);
 }

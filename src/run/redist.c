@@ -55,7 +55,7 @@ static mw_status prepare_chunks(mw_rank *rank, mw_redist *r, mw_hop *hop, int64_
         mw_pull box = {.peer = peer, .ndim = 1, .from = first, .to = first, .size = {mine}};
         box.from_stride[0] = box.to_stride[0] = 1;
         pull[i] = box;
-        pull[i].reduce = i ? hop->step->reduce[0].kind : MW_REDUCE_NONE;
+        pull[i].reduce = (uint8_t)(i ? hop->step->reduce[0].kind : MW_REDUCE_NONE);
         int64_t at = MW_MIN(count, i * chunk), length = MW_MIN(count, at + chunk) - at;
         if (i == me) continue;
         if (length > 0) nreader++; /* they read my terms of their chunk */

@@ -1,0 +1,62 @@
+/* The command-line tool: what its commands share. Uses include/meshwise/ only (and models/). */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <jansson.h>
+#include <meshwise/meshwise.h>
+#include <meshwise/model_file.h>
+#include <meshwise/tokenizer.h>
+#include <stdbool.h>
+
+enum { EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FILE = 3, EXIT_BUG = 70 };
+
+typedef enum cli_option_id {
+#define OPTION(id, spelling, argument, commands, text) OPT_##id,
+#include "cli/options.def"
+#undef OPTION
+    OPT_COUNT
+} cli_option_id;
+
+/* A command's arguments. value[id] is NULL where the option was not given, "" for a flag. */
+typedef struct cli_args {
+    const char *command;
+    const char *value[OPT_COUNT];
+    const char **positional;
+    int npositional;
+    bool json;
+} cli_args;
+
+/* Prints this thread's error record on stderr (and, with --json, as an object on stdout) and
+ * returns its exit code. */
+int cli_report(const cli_args *args);
+
+/* The same for a mistake in the arguments: one line, a pointer to --help, exit 2. */
+int cli_usage(const cli_args *args, const char *format, ...) MW_PRINTF(2, 3);
+
+/* Numbers out of options. MW_ERR_ARG names option, text and what is allowed. Absent: *ret stays. */
+MW_NODISCARD mw_status cli_int(const cli_args *args, cli_option_id id, int64_t least, int64_t most,
+                               int64_t *ret);
+MW_NODISCARD mw_status cli_float(const cli_args *args, cli_option_id id, double least, double most,
+                                 double *ret);
+
+/* Prints the object on stdout as the command's one result, and gives it up. Returns the exit code
+ * `code`, or that of a failure to write. */
+int cli_print(const cli_args *args, json_t *object, int code);
+
+/* Reads a whole file, or standard input for "-": bytes, NUL-terminated besides. Freed with
+ * mw_memory_free(*ret, *ret_length + 1). */
+MW_NODISCARD mw_status cli_read_file(const char *path, char **ret, int64_t *ret_length);
+
+/* A model file with its tokenizer. */
+typedef struct cli_model {
+    mw_model_file *file;
+    mw_tokenizer *tokenizer;
+} cli_model;
+MW_NODISCARD mw_status cli_model_open(const char *path, cli_model *ret);
+void cli_model_close(cli_model *model);
+
+#define COMMAND(name, positional, text) int cmd_##name(const cli_args *args);
+#include "cli/commands.def"
+#undef COMMAND
+
+#endif

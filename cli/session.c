@@ -1,0 +1,377 @@
+/* A model about to run on a mesh. */
+#include "cli/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+double session_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- notes -------------------------------------------------------------------------------------
+ */
+
+static void note(session *s, const char *text)
+{
+    if (s->nnote < SESSION_NOTES)
+        (void)snprintf(s->note[s->nnote++], sizeof s->note[0], "%s", text);
+}
+
+/* Says what the mesh means for this model: unused axes, ranks without attention, uneven work. */
+static mw_status note_mesh(session *s)
+{
+    int tp = mw_mesh_axis_find(s->mesh, "tp", 2);
+    if (tp < 0) {
+        mw_status status = mw_error_set(
+            MW_ERR_ARG, "the mesh %s has no axis tp to split the model over", s->mesh_text);
+        mw_error_hint("name the axis tp: --mesh tp=%d", mw_mesh_ranks(s->mesh));
+        return status;
+    }
+    char text[200];
+    for (int a = 0; a < mw_mesh_axes(s->mesh); a++)
+        if (a != tp && mw_mesh_axis_size(s->mesh, a) > 1) {
+            (void)snprintf(text, sizeof text, "axis %s replicates: its ranks all compute the same",
+                           mw_mesh_axis_name(s->mesh, a));
+            note(s, text);
+        }
+    long long n = mw_mesh_axis_size(s->mesh, tp), groups = s->config.kv_heads;
+    long long most = (groups + n - 1) / n, busy = (groups + most - 1) / most;
+    if (busy < n)
+        (void)snprintf(
+            text, sizeof text,
+            "%lld kv groups over tp=%lld: %lld of its ranks have no attention (no head is cut)",
+            groups, n, n - busy);
+    else if (groups % n != 0)
+        (void)snprintf(text, sizeof text,
+                       "%lld kv groups over tp=%lld: uneven, %lld to %lld a rank", groups, n,
+                       groups - most * (busy - 1), most);
+    else
+        return MW_OK;
+    note(s, text);
+    return MW_OK;
+}
+
+/* ---- log ---------------------------------------------------------------------------------------
+ */
+
+static FILE *log_of(session *s, int rank)
+{
+    return s->log ? s->log[s->nlog > 1 ? rank : 0] : stderr;
+}
+
+static void log_text(void *user, const mw_event *e)
+{
+    FILE *to = log_of(user, e->rank);
+    if (e->kind == MW_EVENT_CALL)
+        (void)fprintf(to, "rank %d #%lld %s -> %s  [%s:%d %s]\n", e->rank, (long long)e->number,
+                      e->text, e->result, e->site.file ? e->site.file : "?", e->site.line,
+                      e->chain);
+    else
+        (void)fprintf(
+            to,
+            "rank %d #%lld move %s: %s -> %s  %lld B (most %lld)  %s by %s%s%s%s%s  [%s:%d %s]\n",
+            e->rank, (long long)e->number, e->text, e->from, e->to, (long long)e->recv_bytes,
+            (long long)e->recv_bytes_most, e->asked ? "asked" : "UNASKED", e->op,
+            e->tensor[0] ? " of " : "", e->tensor, e->why[0] ? ": " : "", e->why,
+            e->site.file ? e->site.file : "?", e->site.line, e->chain);
+}
+
+static void log_json(void *user, const mw_event *e)
+{
+    json_t *o = json_pack("{s:s, s:i, s:I, s:s, s:s}", "event", mw_event_kind_name(e->kind), "rank",
+                          e->rank, "number", (json_int_t)e->number, "op", e->op, "text", e->text);
+    if (o && e->kind == MW_EVENT_CALL)
+        (void)json_object_set_new(o, "result", json_string(e->result));
+    if (o && e->kind == MW_EVENT_MOVE) {
+        json_t *more = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b}", "tensor", e->tensor,
+                                 "from", e->from, "to", e->to, "axes", e->axes, "why", e->why,
+                                 "recv_bytes", (json_int_t)e->recv_bytes, "recv_bytes_most",
+                                 (json_int_t)e->recv_bytes_most, "asked", e->asked);
+        if (more) (void)json_object_update(o, more);
+        json_decref(more);
+    }
+    if (o) (void)json_object_set_new(o, "file", json_string(e->site.file ? e->site.file : ""));
+    if (o) (void)json_object_set_new(o, "line", json_integer(e->site.line));
+    if (o) (void)json_object_set_new(o, "chain", json_string(e->chain));
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    if (text)
+        (void)fprintf(log_of(user, e->rank), "%s\n",
+                      text); /* one call: lines of ranks stay whole */
+    free(text);
+    json_decref(o);
+}
+
+/* Opens the log: one file, or with %r in its name one per rank. */
+static mw_status open_log(session *s)
+{
+    const char *form = s->args->value[OPT_log], *path = s->args->value[OPT_log_file];
+    if (!form) {
+        if (path) return mw_error_set(MW_ERR_ARG, "--log-file needs --log events or --log json");
+        return MW_OK;
+    }
+    bool json = strcmp(form, "json") == 0;
+    if (!json && strcmp(form, "events") != 0)
+        return mw_error_set(MW_ERR_ARG, "--log %.40s: expected events or json", form);
+    s->launch.sink = json ? log_json : log_text;
+    s->launch.sink_user = s;
+    if (!path) return MW_OK;
+    const char *mark = strstr(path, "%r");
+    int n = mark ? mw_mesh_ranks(s->mesh) : 1;
+    s->log = mw_memory((size_t)n * sizeof *s->log);
+    if (!s->log) return mw_last_error()->code;
+    for (s->nlog = 0; s->nlog < n; s->nlog++) {
+        char name[4096];
+        int length = mark ? snprintf(name, sizeof name, "%.*s%d%s", (int)(mark - path), path,
+                                     s->nlog, mark + 2)
+                          : snprintf(name, sizeof name, "%s", path);
+        FILE *file = length > 0 && length < (int)sizeof name ? fopen(name, "w") : NULL;
+        if (!file) return mw_error_set(MW_ERR_IO, "%s: the log can't be written", path);
+        s->log[s->nlog] = file;
+    }
+    return MW_OK;
+}
+
+/* ---- opening -----------------------------------------------------------------------------------
+ */
+
+static mw_status read_plan(session *s)
+{
+    const char *path = s->args->value[OPT_plan];
+    if (!path) {
+        char text[4096];
+        int length = llama_plan_text(&s->config, text, sizeof text);
+        if (length >= (int)sizeof text)
+            return mw_error_set(MW_ERR_INTERNAL, "the plan's text is too long");
+        return model_plan_parse(s->mesh, "the model's plan", text, &s->plan);
+    }
+    char *text;
+    int64_t length;
+    mw_status status = cli_read_file(path, &text, &length);
+    if (status != MW_OK) return status;
+    if (memchr(text, 0, (size_t)length))
+        status = mw_error_set(MW_ERR_PARSE, "%s: a plan is text; this has NUL bytes", path);
+    else
+        status = model_plan_parse(s->mesh, path, text, &s->plan);
+    mw_memory_free(text, (size_t)length + 1);
+    return status;
+}
+
+/* MESHWISE_FAULT=rank:R,op:N */
+static void plant_fault(session *s)
+{
+    const char *text = getenv("MESHWISE_FAULT");
+    int rank;
+    long long op;
+    char *end;
+    if (!text || strncmp(text, "rank:", 5) != 0) return;
+    rank = (int)strtol(text + 5, &end, 10);
+    if (strncmp(end, ",op:", 4) != 0) return;
+    op = strtoll(end + 4, NULL, 10);
+    s->launch.fail_rank = rank;
+    s->launch.fail_op = op;
+}
+
+static mw_status read_options(session *s)
+{
+    const cli_args *a = s->args;
+    int64_t threads = 1;
+    mw_status status = cli_int(a, OPT_threads, 1, 256, &threads);
+    if (status == MW_OK) status = cli_float(a, OPT_timeout, 0.001, 1e6, &s->launch.timeout);
+    if (status != MW_OK) return status;
+    s->launch.threads = (int)threads;
+    s->launch.strict = a->value[OPT_strict] != NULL;
+    s->launch.backend = a->value[OPT_backend] ? a->value[OPT_backend] : "threads";
+    if (strcmp(s->launch.backend, "threads") != 0 && strcmp(s->launch.backend, "fake") != 0)
+        return mw_error_set(MW_ERR_ARG, "there is no backend '%.40s'; there are threads and fake",
+                            s->launch.backend);
+    const char *dtype = a->value[OPT_dtype] ? a->value[OPT_dtype] : "f32";
+    s->dtype = mw_dtype_read(dtype, (int)strlen(dtype));
+    if (s->dtype != MW_DTYPE_f32 && s->dtype != MW_DTYPE_bf16)
+        return mw_error_set(MW_ERR_ARG, "--dtype %.40s: weights are kept as f32 or bf16", dtype);
+    status = mw_mesh_parse(a->value[OPT_mesh] ? a->value[OPT_mesh] : "tp=1", &s->mesh);
+    if (status != MW_OK) return status;
+    if (mw_mesh_print(s->mesh, s->mesh_text, sizeof s->mesh_text) >= (int)sizeof s->mesh_text)
+        s->launch.mesh = a->value[OPT_mesh]; /* an order of ranks too long to print */
+    else
+        s->launch.mesh = s->mesh_text;
+    plant_fault(s);
+    return MW_OK;
+}
+
+static mw_status open_all(session *s, const char *path)
+{
+    mw_status status = read_options(s);
+    if (status == MW_OK) status = cli_model_open(path, &s->model);
+    if (status == MW_OK) status = llama_config_read(s->model.file, &s->config);
+    if (status == MW_OK) status = note_mesh(s);
+    if (status == MW_OK) status = read_plan(s);
+    if (status == MW_OK) status = open_log(s);
+    if (status != MW_OK) return status;
+    s->rank = mw_memory((size_t)mw_mesh_ranks(s->mesh) * sizeof *s->rank);
+    return s->rank ? MW_OK : mw_last_error()->code;
+}
+
+int session_open(const cli_args *args, const char *path, session *ret)
+{
+    session *s = ret;
+    *s = (session){.args = args, .started = session_now()};
+    s->progress = !args->value[OPT_quiet] && !args->json && isatty(2);
+    if (open_all(s, path) == MW_OK) return -1;
+    int code = cli_report(args);
+    session_close(s);
+    return code;
+}
+
+void session_close(session *s)
+{
+    for (int i = 0; i < s->nlog; i++)
+        (void)fclose(s->log[i]);
+    if (s->log) {
+        bool each = s->args->value[OPT_log_file] && strstr(s->args->value[OPT_log_file], "%r");
+        mw_memory_free(s->log, (size_t)(each ? mw_mesh_ranks(s->mesh) : 1) * sizeof *s->log);
+    }
+    if (s->rank) mw_memory_free(s->rank, (size_t)mw_mesh_ranks(s->mesh) * sizeof *s->rank);
+    model_plan_free(s->plan);
+    cli_model_close(&s->model);
+    mw_mesh_unref(s->mesh);
+}
+
+/* ---- inside the program
+ * -------------------------------------------------------------------------- */
+
+/* One line on a terminal, after a second, rewritten at most six times a second. */
+typedef struct progress {
+    session *s;
+    double last;
+    bool shown;
+} progress;
+
+static void show_progress(void *user, double share)
+{
+    progress *p = user;
+    double now = session_now();
+    if (!p->s->progress || mw_rank_index() != 0 || now - p->s->started < 1 ||
+        now - p->last < 1.0 / 6)
+        return;
+    p->last = now;
+    p->shown = true;
+    (void)fprintf(stderr, "\rloading %3.0f %%", share * 100);
+}
+
+mw_status session_load(session *s, int64_t positions, llama **ret)
+{
+    progress p = {.s = s};
+    mw_status status =
+        llama_open(s->model.file, &s->config, s->plan, s->dtype, positions, show_progress, &p, ret);
+    if (p.shown) (void)fprintf(stderr, "\r               \r");
+    return status;
+}
+
+static bool same_cause(const mw_cause *a, const mw_cause *b)
+{
+    return strcmp(a->cause, b->cause) == 0 && strcmp(a->kind, b->kind) == 0 &&
+           strcmp(a->axes, b->axes) == 0 && a->asked == b->asked;
+}
+
+void session_report(session *s, const llama *model, const mw_usage *since)
+{
+    int me = mw_rank_index();
+    mw_usage now = mw_usage_get();
+    rank_report *r = &s->rank[me];
+    r->weight_bytes = llama_weight_bytes(model);
+    r->peak_bytes = now.peak_bytes;
+    r->collectives = now.collectives - since->collectives;
+    r->bytes_received = now.bytes_received - since->bytes_received;
+    r->bytes_unasked = now.bytes_unasked - since->bytes_unasked;
+    r->ncause = mw_causes_get(r->cause, SESSION_CAUSES);
+    if (r->ncause > SESSION_CAUSES) r->ncause = SESSION_CAUSES;
+    for (int i = 0; mw_is_fake() && i < mw_mesh_ranks(s->mesh); i++) {
+        s->rank[i].bytes_received = mw_usage_received(i); /* loading moves nothing */
+        s->rank[i].weight_bytes = llama_weight_bytes_of(model, i);
+        if (i != me) s->rank[i].collectives = r->collectives;
+    }
+}
+
+/* ---- results
+ * ------------------------------------------------------------------------------------- */
+
+static json_t *per_rank(const session *s, size_t offset)
+{
+    json_t *list = json_array();
+    for (int i = 0; list && i < mw_mesh_ranks(s->mesh); i++) {
+        int64_t value;
+        memcpy(&value, (const char *)&s->rank[i] + offset, sizeof value);
+        (void)json_array_append_new(list, json_integer(value));
+    }
+    return list;
+}
+
+/* The account of the busiest rank, equal rows (of several tensors) joined. */
+static json_t *causes(const rank_report *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; list && i < r->ncause; i++) {
+        mw_cause sum = r->cause[i];
+        bool earlier = false;
+        for (int j = 0; j < r->ncause; j++) {
+            if (j == i || !same_cause(&r->cause[j], &sum)) continue;
+            earlier = earlier || j < i;
+            sum.count += r->cause[j].count;
+            sum.bytes_received += r->cause[j].bytes_received;
+        }
+        if (earlier) continue;
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "cause", sum.cause, "kind", sum.kind,
+                            "axes", sum.axes, "count", (json_int_t)sum.count, "bytes_received",
+                            (json_int_t)sum.bytes_received, "asked", sum.asked));
+    }
+    return list;
+}
+
+json_t *session_comm(const session *s)
+{
+    int busiest = 0;
+    int64_t unasked = 0;
+    for (int i = 0; i < mw_mesh_ranks(s->mesh); i++) {
+        unasked += s->rank[i].bytes_unasked;
+        if (s->rank[i].collectives > s->rank[busiest].collectives) busiest = i;
+    }
+    return json_pack("{s:I, s:I, s:o, s:o}", "collectives",
+                     (json_int_t)s->rank[busiest].collectives, "unasked", (json_int_t)unasked,
+                     "bytes_received", per_rank(s, offsetof(rank_report, bytes_received)),
+                     "by_cause", causes(&s->rank[busiest]));
+}
+
+json_t *session_memory(const session *s)
+{
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return json_pack("{s:o, s:o, s:I}", "weight_bytes",
+                     per_rank(s, offsetof(rank_report, weight_bytes)), "peak_bytes",
+                     per_rank(s, offsetof(rank_report, peak_bytes)), "rss",
+                     (json_int_t)usage.ru_maxrss * 1024);
+}
+
+json_t *session_mesh(const session *s)
+{
+    json_t *mesh = json_object();
+    for (int a = 0; mesh && a < mw_mesh_axes(s->mesh); a++)
+        (void)json_object_set_new(mesh, mw_mesh_axis_name(s->mesh, a),
+                                  json_integer(mw_mesh_axis_size(s->mesh, a)));
+    return mesh;
+}
+
+json_t *session_notes(const session *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; list && i < s->nnote; i++)
+        (void)json_array_append_new(list, json_string(s->note[i]));
+    return list;
+}
