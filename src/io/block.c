@@ -1,7 +1,8 @@
 /* The types in which tensors are stored, and what a block of each means. A block holds 32 weights
  * along the last dim: a scale d (and a minimum m) as f16 and an integer q per weight. The value is
- * d * q (+ m), computed in f32 with one rounding a step: no fused multiply-add, so that the
- * portable and the fast code agree in every bit. Nibbles of byte j are weights j and 16 + j.
+ * d * q (+ m), computed in f32. The product has at most 11 + 8 bits and is exact, so a value is
+ * rounded once, in the addition, and the portable and the fast code agree in every bit. Nibbles of
+ * byte j are weights j and 16 + j.
  *
  * To add a type: a row of `types`; to make it readable, a portable function, and a fast one that
  * the test of blocks compares with it. */

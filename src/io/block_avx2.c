@@ -1,6 +1,5 @@
 /* Quantised blocks to f32 with AVX2, chosen at run time. Every type becomes 32 signed bytes first;
- * then one tail widens, multiplies and adds. The multiplication and the addition stay apart, as in
- * the portable definition, whose bits these functions must give. */
+ * then one tail widens, multiplies and adds. They must give the bits of the portable definition. */
 #include "io/io.h"
 
 #if MW__AVX2

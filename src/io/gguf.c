@@ -52,11 +52,11 @@ static mw_status truncated(const parser *p, uint64_t size, const char *what)
 static mw_status load(parser *p, int64_t end)
 {
     mw_model_file *file = p->file;
-    if (end <= file->head_size) return MW_OK;
     if (end > HEAD_MOST) {
         return MW_FAIL(MW_ERR_FORMAT, "the header of '%s' is longer than %d MiB", p->source->path,
                        HEAD_MOST >> 20);
     }
+    if (end <= file->head_size) return MW_OK;
     int64_t want = MW_MIN(MW_MAX(end, file->head_size + STEP), p->source->size);
     MW_TRY(mw__grow(&file->head, &file->head_cap, want, 1));
     MW_TRY(mw__source_read(p->source, file->head_size, want - file->head_size,
@@ -308,7 +308,7 @@ static mw_status place_tensor(const mw_model_file *file, mw_model_tensor *tensor
                        " of the data, not a multiple of the alignment, %" PRId64,
                        file->source.path, tensor->name, tensor->offset, alignment);
     int64_t bytes = MW_MAX(tensor->bytes, 0), room = MW_MAX(file->source.size - start, 0);
-    if (bytes > 0 && (tensor->offset > room || bytes > room - tensor->offset)) {
+    if (bytes > 0 && bytes > room - tensor->offset) {
         mw_status status = MW_FAIL(MW_ERR_FORMAT,
                                    "'%s': tensor '%s' takes %" PRId64 " bytes from byte %" PRId64
                                    ", and the file has %" PRId64,
