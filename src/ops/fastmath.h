@@ -31,6 +31,16 @@ MW__INLINE float mw__pick_f32(int first, float a, float b)
     return mw__float_of_bits((mw__bits_of_float(a) & mask) | (mw__bits_of_float(b) & ~mask));
 }
 
+MW__INLINE double mw__pick_f64(int first, double a, double b)
+{
+    uint64_t mask = first ? UINT64_MAX : 0, x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = (x & mask) | (y & ~mask);
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+
 /* exp(x) = 2^k exp(r) with k the nearest integer to x / ln 2, so |r| <= ln 2 / 2, and a polynomial
  * for (exp(r) - 1 - r) / r^2. Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
  * ln 2 is taken off in two parts of which k times the first is exact. 2^k is applied in two halves:
@@ -81,6 +91,32 @@ MW__INLINE float mw__tanh_f32(float x)
     float large = 1.0f - 2.0f / (mw__exp_f32(size + size) + 1.0f);
     float result = mw__pick_f32(size < 0.625f, small, large);
     return mw__float_of_bits(mw__bits_of_float(result) | sign);
+}
+
+/* x times the normal distribution's mass below x. With y = |x| the mass beyond y is exp(-y^2 / 2)
+ * times a smooth function of t = 1 / (1 + 0.35 y), a polynomial here; so both tails keep their
+ * relative precision. The square is taken in two parts, the first of them exact, since an error in
+ * it is one in the exponent. */
+MW__INLINE float mw__gelu_f32(float x)
+{
+    float y = mw__float_of_bits(mw__bits_of_float(x) & 0x7fffffffu);
+    y = mw__pick_f32(y > 15.0f, 15.0f, y);
+    float high = mw__float_of_bits(mw__bits_of_float(y) & 0xfffff000u);
+    float h = -0.5f * ((y - high) * (y + high));
+    float e = mw__exp_f32(-0.5f * (high * high));
+    e = e + e * (h * (1.0f + h * (0.5f + h * 0.16666667f)));
+    float t = 1.0f / (1.0f + 0.35f * y);
+    float p = -0.029163852f;
+    p = p * t + 0.14406046f;
+    p = p * t - 0.25590119f;
+    p = p * t + 0.15939216f;
+    p = p * t - 0.02326335f;
+    p = p * t + 0.10557461f;
+    p = p * t + 0.11981554f;
+    p = p * t + 0.13986433f;
+    p = p * t + 0.13962126f;
+    float beyond = e * (p * t);
+    return x * mw__pick_f32(x < 0.0f, beyond, 1.0f - beyond);
 }
 
 /* x/2 (1 + tanh(u)) with u = sqrt(2/pi) (x + 0.044715 x^3) is x * sigmoid(2u), which keeps its

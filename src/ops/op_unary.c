@@ -47,7 +47,7 @@ FLOAT_UNARY(sigmoid, mw__sigmoid_f32(a), 1.0 / (1.0 + exp(-a)))
 FLOAT_UNARY(silu, mw__silu_f32(a), a / (1.0 + exp(-a)))
 
 /* erfc, not 1 + erf, keeps the relative precision of the left tail. */
-FLOAT_UNARY(gelu_erf, 0.5f * a * erfcf(a * (float)-SQRT_HALF), 0.5 * a * erfc(a * -SQRT_HALF))
+FLOAT_UNARY(gelu_erf, mw__gelu_f32(a), 0.5 * a * erfc(a * -SQRT_HALF))
 FLOAT_UNARY(gelu_tanh, mw__gelu_tanh_f32(a),
             a / (1.0 + exp(-GELU_SCALE * (a + 0.044715 * a * a * a))))
 

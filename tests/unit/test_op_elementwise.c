@@ -250,6 +250,11 @@ static double exact_silu(double x)
     return x / (1 + exp(-x));
 }
 
+static double exact_gelu(double x)
+{
+    return 0.5 * x * erfc(-x / sqrt(2));
+}
+
 /* Every 997th float of a range. */
 static void check_accuracy(const accuracy *a)
 {
@@ -283,7 +288,8 @@ static void test_fast_functions_are_accurate(void **state)
     static const accuracy cases[] = {{"exp", exp, -104, 88.72, 2},
                                      {"tanh", tanh, -20, 20, 4},
                                      {"sigmoid", exact_sigmoid, -87, 20, 4},
-                                     {"silu", exact_silu, -87, 20, 4}};
+                                     {"silu", exact_silu, -87, 20, 4},
+                                     {"gelu", exact_gelu, -12, 12, 8}};
     for (int i = 0; i < MW_COUNT(cases); i++)
         check_accuracy(&cases[i]);
 }
