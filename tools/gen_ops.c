@@ -132,37 +132,37 @@ static void print_value(const mw_schema_arg *a)
 {
     const char *n = a->name;
     if (left_out(a)) {
-        printf("none()");
+        printf("v_none()");
         return;
     }
     switch ((mw_type_base)a->type.base) {
     case MW_TYPE_TENSOR:
         if (a->type.list)
-            printf("tensors(%s, n%s)", n, n);
+            printf("v_tensors(%s, n%s)", n, n);
         else
-            printf(a->type.optional ? "maybe(%s)" : "tensor(%s)", n);
+            printf(a->type.optional ? "v_maybe(%s)" : "v_tensor(%s)", n);
         break;
     case MW_TYPE_INT:
     case MW_TYPE_SYMINT:
         if (a->type.list)
-            printf(a->type.optional ? "maybe_ints(%s, n%s)" : "ints(%s, n%s)", n, n);
+            printf(a->type.optional ? "v_maybe_ints(%s, n%s)" : "v_ints(%s, n%s)", n, n);
         else
-            printf(a->type.optional ? "maybe_integer(%s)" : "integer(%s)", n);
+            printf(a->type.optional ? "v_maybe_integer(%s)" : "v_integer(%s)", n);
         break;
     case MW_TYPE_FLOAT:
-        printf(a->type.optional ? "maybe_number(%s)" : "number(%s)", n);
+        printf(a->type.optional ? "v_maybe_number(%s)" : "v_number(%s)", n);
         break;
     case MW_TYPE_SCALAR:
-        printf(a->type.optional ? "maybe_scalar(%s)" : "scalar(%s)", n);
+        printf(a->type.optional ? "v_maybe_scalar(%s)" : "v_scalar(%s)", n);
         break;
     case MW_TYPE_BOOL:
-        printf("boolean(%s)", n);
+        printf("v_boolean(%s)", n);
         break;
     case MW_TYPE_DTYPE:
-        printf(a->type.optional ? "maybe_dtype(%s)" : "dtype_value(%s)", n);
+        printf(a->type.optional ? "v_maybe_dtype(%s)" : "v_dtype_value(%s)", n);
         break;
     case MW_TYPE_STR:
-        printf(a->type.optional ? "maybe_text(%s)" : "text(%s)", n);
+        printf(a->type.optional ? "v_maybe_text(%s)" : "v_text(%s)", n);
         break;
     case MW_TYPE_MEMORY_FORMAT:
     case MW_TYPE_LAYOUT:
