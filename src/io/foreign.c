@@ -84,7 +84,7 @@ static bool is_llama2c(const uint8_t *first, int64_t count)
     if (count < 28) return false;
     int64_t size[7];
     for (int i = 0; i < 7; i++)
-        size[i] = (int32_t)little(first + 4 * i, 4);
+        size[i] = (int32_t)little(first + (size_t)i * 4, 4);
     int64_t dim = size[0], layers = size[2], heads = size[3], kv_heads = size[4];
     if (size[5] < 0) size[5] = -size[5];
     for (int i = 0; i < 7; i++)

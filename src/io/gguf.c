@@ -77,7 +77,7 @@ static mw_status take(parser *p, uint64_t size, const char *what, int64_t *ret_a
 
 static mw_status take_number(parser *p, int bytes, const char *what, uint64_t *ret)
 {
-    int64_t at;
+    int64_t at = 0;
     MW_TRY(take(p, (uint64_t)bytes, what, &at));
     *ret = little(p->file->head + at, bytes);
     return MW_OK;
@@ -86,7 +86,7 @@ static mw_status take_number(parser *p, int bytes, const char *what, uint64_t *r
 /* A string: its length, its bytes. *ret_at is the place of the length. */
 static mw_status take_string(parser *p, const char *what, int64_t *ret_at)
 {
-    uint64_t length;
+    uint64_t length = 0;
     int64_t start = p->at, at;
     MW_TRY(take_number(p, 8, what, &length));
     MW_TRY(take(p, length, what, &at));
@@ -97,7 +97,7 @@ static mw_status take_string(parser *p, const char *what, int64_t *ret_at)
 /* A key or a tensor's name, as text in the arena. */
 static mw_status take_name(parser *p, const char *what, const char **ret)
 {
-    int64_t at;
+    int64_t at = 0;
     MW_TRY(take_string(p, what, &at));
     const char *bytes = (const char *)p->file->head + at + 8;
     size_t length = (size_t)(p->at - at - 8);
@@ -155,9 +155,13 @@ static mw_status take_strings(parser *p, mw_model_value *value)
     return MW_OK;
 }
 
-static mw_status check_type(const parser *p, const char *key, uint64_t type)
+static mw_status check_type(const parser *p, const char *key, uint64_t type, uint64_t *ret_bytes)
 {
-    if (value_bytes(type) > 0) return MW_OK;
+    int bytes = value_bytes(type);
+    if (bytes > 0) {
+        *ret_bytes = (uint64_t)bytes;
+        return MW_OK;
+    }
     mw_status status =
         MW_FAIL(MW_ERR_FORMAT, "'%s': key '%s' has values of type %" PRIu64 "%s", p->source->path,
                 key, type, type == 9 ? ", arrays inside an array" : ", which does not exist");
@@ -167,11 +171,10 @@ static mw_status check_type(const parser *p, const char *key, uint64_t type)
 
 static mw_status take_array(parser *p, mw_model_value *value)
 {
-    uint64_t type, count;
+    uint64_t type = 0, count = 0, bytes = 1;
     MW_TRY(take_number(p, 4, "the type of an array", &type));
-    MW_TRY(check_type(p, value->key, type));
+    MW_TRY(check_type(p, value->key, type, &bytes));
     MW_TRY(take_number(p, 8, "the length of an array", &count));
-    uint64_t bytes = (uint64_t)value_bytes(type);
     if (count > (uint64_t)left(p) / bytes) {
         mw_status status = MW_FAIL(MW_ERR_FORMAT,
                                    "'%s': key '%s' says that it has %" PRIu64
@@ -192,18 +195,18 @@ static mw_status take_value(parser *p)
 {
     mw_model_file *file = p->file;
     mw_model_value value = {.file = file, .count = 1};
-    uint64_t type;
+    uint64_t type = 0, bytes = 1;
     MW_TRY(take_name(p, "a key", &value.key));
     MW_TRY(take_number(p, 4, "the type of a value", &type));
     if (type == 9) {
         MW_TRY(take_array(p, &value));
     } else {
-        MW_TRY(check_type(p, value.key, type));
+        MW_TRY(check_type(p, value.key, type, &bytes));
         value.type = (mw_value_type)type;
         if (type == MW_VALUE_STRING)
             MW_TRY(take_string(p, "a string", &value.at));
         else
-            MW_TRY(take(p, (uint64_t)value_bytes(type), "a value", &value.at));
+            MW_TRY(take(p, bytes, "a value", &value.at));
     }
     if (value.type == MW_VALUE_BOOL) MW_TRY(check_bools(p, &value));
     MW_TRY(mw__grow(&file->value, &file->value_cap, file->nvalue + 1, sizeof value));
@@ -321,32 +324,40 @@ static mw_status place_tensor(const mw_model_file *file, mw_model_tensor *tensor
     return MW_OK;
 }
 
+/* A tensor's bytes, [first, end) in the file. */
+typedef struct extent {
+    int64_t first, end;
+    const char *name;
+} extent;
+
 static int by_offset(const void *a, const void *b)
 {
-    const mw_model_tensor *left_one = *(const mw_model_tensor *const *)a;
-    const mw_model_tensor *right_one = *(const mw_model_tensor *const *)b;
-    if (left_one->offset != right_one->offset) return left_one->offset < right_one->offset ? -1 : 1;
-    return (left_one->bytes > right_one->bytes) - (left_one->bytes < right_one->bytes);
+    const extent *one = a, *other = b;
+    if (one->first != other->first) return one->first < other->first ? -1 : 1;
+    return (one->end > other->end) - (one->end < other->end);
 }
 
+/* Tensors without bytes, or of a type whose size is not known, cannot overlap. */
 static mw_status check_overlap(mw_model_file *file)
 {
-    size_t count = (size_t)file->nstored;
-    const mw_model_tensor **order = mw__arena_alloc(&file->arena, count * sizeof *order);
+    size_t count = 0;
+    extent *order = mw__arena_alloc(&file->arena, (size_t)file->nstored * sizeof *order);
     if (!order) return MW_NOMEM();
     bool sorted = true;
-    for (size_t i = 0; i < count; i++) {
-        order[i] = &file->stored[i].tensor;
-        if (i > 0 && by_offset(&order[i - 1], &order[i]) > 0) sorted = false;
+    for (int64_t i = 0; i < file->nstored; i++) {
+        const mw_model_tensor *t = &file->stored[i].tensor;
+        if (t->bytes <= 0) continue;
+        order[count++] = (extent){t->offset, t->offset + t->bytes, t->name};
+        if (count > 1 && by_offset(&order[count - 2], &order[count - 1]) > 0) sorted = false;
     }
-    if (!sorted) qsort(order, count, sizeof(const mw_model_tensor *), by_offset);
+    if (!sorted) qsort(order, count, sizeof *order, by_offset);
     for (size_t i = 1; i < count; i++) {
-        const mw_model_tensor *a = order[i - 1], *b = order[i];
-        if (a->bytes > 0 && b->bytes > 0 && b->offset < a->offset + a->bytes)
+        const extent *a = &order[i - 1], *b = &order[i];
+        if (b->first < a->end)
             return MW_FAIL(MW_ERR_FORMAT,
                            "'%s': tensors '%s' and '%s' overlap: one ends at byte %" PRId64
                            ", the other begins at %" PRId64,
-                           file->source.path, a->name, b->name, a->offset + a->bytes, b->offset);
+                           file->source.path, a->name, b->name, a->end, b->first);
     }
     return MW_OK;
 }

@@ -165,70 +165,68 @@ mw_status mw_model_value_string(const mw_model_value *value, int64_t index, mw_b
 
 /* ---- by key -------------------------------------------------------------------------------- */
 
-static mw_status need(const mw_model_file *file, const char *key, const mw_model_value **ret)
+static mw_status missing(const mw_model_file *file, const char *key)
 {
-    const mw_model_value *value = mw_model_file_find(file, key);
-    if (!value) {
-        mw_status status = MW_FAIL(MW_ERR_FORMAT, "'%s' has no key '%s'", file->source.path, key);
-        const char *near = mw__nearest(key, file->key, (int)file->nvalue);
-        if (near)
-            mw__error_hint("it has '%s'", near);
-        else
-            mw__error_hint("it has %" PRId64 " keys, of other names: is it a model of this kind?",
-                           file->nvalue);
-        return status;
-    }
-    *ret = value;
-    return MW_OK;
+    mw_status status = MW_FAIL(MW_ERR_FORMAT, "'%s' has no key '%s'", file->source.path, key);
+    const char *near = mw__nearest(key, file->key, (int)file->nvalue);
+    if (near)
+        mw__error_hint("it has '%s'", near);
+    else
+        mw__error_hint("it has %" PRId64 " keys, of other names: is it a model of this kind?",
+                       file->nvalue);
+    return status;
 }
 
-static mw_status need_scalar(const mw_model_file *file, const char *key, const char *wanted,
-                             const mw_model_value **ret)
+/* The scalar of a key, or NULL and why. */
+static const mw_model_value *scalar(const mw_model_file *file, const char *key, const char *wanted,
+                                    mw_status *ret_status)
 {
-    MW_TRY(need(file, key, ret));
-    return (*ret)->is_array ? type_fail(*ret, wanted) : MW_OK;
+    const mw_model_value *value = mw_model_file_find(file, key);
+    if (value && !value->is_array) return value;
+    *ret_status = value ? type_fail(value, wanted) : missing(file, key);
+    return NULL;
 }
 
 mw_status mw_model_file_i64(const mw_model_file *file, const char *key, int64_t *ret)
 {
-    const mw_model_value *value = NULL;
-    MW_TRY(need_scalar(file, key, "an integer", &value));
-    return mw_model_value_i64(value, 0, ret);
+    mw_status status = MW_OK;
+    const mw_model_value *value = scalar(file, key, "an integer", &status);
+    return value ? mw_model_value_i64(value, 0, ret) : status;
 }
 
 mw_status mw_model_file_u64(const mw_model_file *file, const char *key, uint64_t *ret)
 {
-    const mw_model_value *value = NULL;
-    MW_TRY(need_scalar(file, key, "an integer", &value));
-    return mw_model_value_u64(value, 0, ret);
+    mw_status status = MW_OK;
+    const mw_model_value *value = scalar(file, key, "an integer", &status);
+    return value ? mw_model_value_u64(value, 0, ret) : status;
 }
 
 mw_status mw_model_file_f64(const mw_model_file *file, const char *key, double *ret)
 {
-    const mw_model_value *value = NULL;
-    MW_TRY(need_scalar(file, key, "a number", &value));
-    return mw_model_value_f64(value, 0, ret);
+    mw_status status = MW_OK;
+    const mw_model_value *value = scalar(file, key, "a number", &status);
+    return value ? mw_model_value_f64(value, 0, ret) : status;
 }
 
 mw_status mw_model_file_bool(const mw_model_file *file, const char *key, int *ret)
 {
-    const mw_model_value *value = NULL;
-    MW_TRY(need_scalar(file, key, "a bool", &value));
-    return mw_model_value_bool(value, 0, ret);
+    mw_status status = MW_OK;
+    const mw_model_value *value = scalar(file, key, "a bool", &status);
+    return value ? mw_model_value_bool(value, 0, ret) : status;
 }
 
 mw_status mw_model_file_string(const mw_model_file *file, const char *key, mw_bytes *ret)
 {
-    const mw_model_value *value = NULL;
-    MW_TRY(need_scalar(file, key, "a string", &value));
-    return mw_model_value_string(value, 0, ret);
+    mw_status status = MW_OK;
+    const mw_model_value *value = scalar(file, key, "a string", &status);
+    return value ? mw_model_value_string(value, 0, ret) : status;
 }
 
 mw_status mw_model_file_array(const mw_model_file *file, const char *key, mw_value_type type,
                               const mw_model_value **ret)
 {
-    const mw_model_value *value = NULL;
-    MW_TRY(need(file, key, &value));
+    const mw_model_value *value = mw_model_file_find(file, key);
+    if (!value) return missing(file, key);
     if (!value->is_array || value->type != type)
         return MW_FAIL(MW_ERR_FORMAT, "key '%s' of '%s' should be an array of %s and is %s%s", key,
                        file->source.path, mw_value_type_name(type),

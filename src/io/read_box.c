@@ -244,8 +244,8 @@ mw_status mw_model_file_read(const mw_model_file *file, const mw_model_tensor *t
     walk w;
     walk_start(&w, tensor, box);
     if (w.done) return MW_OK;
-    int64_t bytes = MW_MIN(WINDOW / stored->type->bytes * stored->type->bytes, tensor->bytes);
-    window win = {.file = file, .stored = stored, .cap = bytes / stored->type->bytes};
+    int64_t block = stored->type->bytes, bytes = MW_MIN(WINDOW / block * block, tensor->bytes);
+    window win = {.file = file, .stored = stored, .cap = bytes / block};
     win.bytes = mw__alloc((size_t)bytes);
     if (!win.bytes) return MW_NOMEM();
     mw_status status = read_runs(&win, &w, dtype, to);

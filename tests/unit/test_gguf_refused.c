@@ -220,6 +220,14 @@ static void test_tensors(void **state)
     refuse(&w,
            "'%s': tensors 'long' and 'late' overlap: one ends at byte 144, the other begins at 128",
            NULL);
+    /* Between the two stands one whose size is not known. */
+    put_head(&w, 3, 3, 0);
+    put_tensor(&w, "long", 1, DIMS(12), 0, 0), put_tensor(&w, "unsized", 1, DIMS(64), 40, 32);
+    put_tensor(&w, "late", 1, DIMS(4), 0, 32);
+    put_align(&w, 32), put_zeros(&w, 64);
+    refuse(&w,
+           "'%s': tensors 'long' and 'late' overlap: one ends at byte 208, the other begins at 192",
+           NULL);
 }
 
 static void test_a_header_beyond_all_models(void **state)
