@@ -558,5 +558,6 @@ int main(void)
         cmocka_unit_test(a_row_alone_gives_the_same_bits),
         cmocka_unit_test(more_ranks_than_seats_get_the_same_bits),
     };
+    print_message("seed %llu\n", LL(seed));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
