@@ -42,6 +42,7 @@ typedef struct mw_meta {
 } mw_meta;
 
 struct mw_op;
+struct mw_interp;
 typedef struct mw_call_args {
     const struct mw_op *op;
     int narg;
@@ -158,6 +159,13 @@ typedef struct mw_op {
      * whose arrays are made (nin, and nout as the schema or `nout` says). */
     mw_status (*factors)(const mw_call_args *call, mw_arena *arena, mw_rule *rule);
     int (*nout)(const mw_call_args *call); /* of ops that return Tensor[] */
+
+    /* What to do where a letter marked `^` is split: a small program in ops whose intermediate results are
+     * small, instead of gathering the operand. `reductions`: how many small all_reduces it makes, for its
+     * price. Operands come as the tensors of the interpreter, results go to ret_out. */
+    mw_status (*parts)(struct mw_interp *in, const mw_call_args *call, mw_tensor *const *operand,
+                       mw_tensor **ret_out);
+    int reductions;
 
     /* A reshape: the layout goes through mw__dims_regroup instead of letters; gives the out shape.
      */

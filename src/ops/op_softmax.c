@@ -1,6 +1,7 @@
 /* Softmax over one dim. A row is brought into contiguous f32 (f64 for f64), worked on in place and
  * written back; along the last dim of an f32 result that place is the result itself. */
 #include "ops/gemv.h"
+#include "ops/interp.h"
 #include "ops/op.h"
 #include "ops/rule_parts.h"
 
@@ -103,12 +104,39 @@ static mw_status half_softmax_factors(const mw_call_args *call, mw_arena *arena,
     return MW_ERR_UNSUPPORTED;
 }
 
+/* exp(x - max) / sum(exp(x - max)): the maximum and the sum are one value a row. f16 and bf16 are
+ * worked on in f32, as the kernel does. */
+static mw_status softmax_parts(mw_interp *in, const mw_call_args *call, mw_tensor *const *operand,
+                               mw_tensor **ret_out)
+{
+    int dim;
+    MW_TRY(mw__arg_dim(call, 1, call->in[0].ndim, &dim));
+    mw_dtype to = call->arg[2].kind == MW_ARG_DTYPE ? (mw_dtype)call->arg[2].i : call->in[0].dtype;
+    mw_dtype work = to == MW_DTYPE_f64 ? MW_DTYPE_f64 : MW_DTYPE_f32;
+    const int64_t at = dim;
+    mw_value dims = mw__val_ints(&at, 1), keep = mw__val_bool(true), no = mw__val_bool(false);
+    mw_tensor *x = operand[0];
+    if (call->in[0].dtype != work)
+        x = MW_EMIT(in, to_dtype, mw__val(x), mw__val_dtype(work), no, no, mw__val_none());
+    mw_tensor *most = MW_EMIT(in, amax, mw__val(x), dims, keep);
+    mw_tensor *shifted = MW_EMIT(in, sub, mw__val(x), mw__val(most), mw__val_int(1));
+    mw_tensor *e = MW_EMIT(in, exp, mw__val(shifted));
+    mw_tensor *sum = MW_EMIT(in, sum_dim_intlist, mw__val(e), dims, keep, mw__val_none());
+    mw_tensor *out = MW_EMIT(in, div, mw__val(e), mw__val(sum));
+    if (to != work)
+        out = MW_EMIT(in, to_dtype, mw__val(out), mw__val_dtype(to), no, no, mw__val_none());
+    ret_out[0] = out;
+    return in->status;
+}
+
 const mw_op mw_op__softmax = {
     .schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
     .rule = "self[... dim:d^ ...] -> [... d^ ...]",
     .doc = "Softmax over a dim.",
     .factors = half_softmax_factors,
     .kernel = softmax_kernel,
+    .parts = softmax_parts,
+    .reductions = 2,
     .samples = "f32[4, 6], 1, false; f32[3, 5, 4], 0, false; f64[2, 7], -1, false; "
                "bf16[40], 0, false; f16[3, 33], 1, false; f32[0, 4], 1, false; f32[3, 0], 1, false",
 };
@@ -120,6 +148,8 @@ const mw_op mw_op_softmax_int = {
     .dtype = MW_OUT_ARG,
     .factors = softmax_factors,
     .kernel = softmax_kernel,
+    .parts = softmax_parts,
+    .reductions = 2,
     .samples = "f32[4, 6], 1; bf16[3, 5, 4], 1, f32; f64[2, 7], -1; i64[3, 4], 1, f32; "
                "f32[2, 3], 0, f64; f32[0, 4], 0",
 };

@@ -55,7 +55,7 @@ static void split_operand(chooser *c, int i)
     }
 }
 
-static mw_status prepare(chooser *c, const mw_layout *const *in)
+mw_status mw__chooser_prepare(chooser *c, const mw_layout *const *in)
 {
     int nletter = MW_MAX(c->rule->nletter, 1);
     c->operand = mw__arena_zalloc(c->arena, (size_t)MW_MAX(c->nin, 1) * sizeof *c->operand);
@@ -79,6 +79,11 @@ static mw_status prepare(chooser *c, const mw_layout *const *in)
             have += (int)(mask >> l & 1);
         }
         bool contracted = have == 0;
+        c->by_parts[l] = c->rule->letter[l].mark == MW_MARK_PARTS && c->reductions > 0;
+        if (c->by_parts[l]) {
+            c->splittable[l] = true;
+            continue;
+        }
         c->splittable[l] = c->rule->letter[l].mark == MW_MARK_FREE &&
                            (contracted ? c->rule->reduce != MW_REDUCE_NONE : have == c->rule->nout);
         c->contracted[l] = contracted;
@@ -165,7 +170,7 @@ static void add_option(axis_options *o, option more)
     if (o->n < MW_COUNT(o->at)) o->at[o->n++] = more;
 }
 
-static void list_options(chooser *c, int axis, axis_options *o)
+void mw__chooser_options(chooser *c, int axis, axis_options *o)
 {
     o->n = 0;
     add_option(o, (option){OPT_WHOLE, -1, -1, 0});
@@ -308,7 +313,7 @@ static unsigned kind_after(const chooser *c, unsigned kind)
 }
 
 /* Fills the layouts of a combination. False where no text can say them. */
-static bool build(chooser *c, const option *const *pick, mw_layout *in, mw_layout *out)
+bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_layout *out)
 {
     uint32_t axes[MW_RULE_LETTERS] = {0};
     for (int a = 0; a < c->mesh->naxis; a++) {
@@ -399,17 +404,38 @@ static mw_status total(chooser *c, const mw_layout *in, const mw_layout *out, do
 typedef struct best {
     mw_layout *in, *out;
     double us;
-    bool found;
+    bool found, parts;
 } best;
+
+/* What the parts of the op move: a few all_reduces over the axes that split a `^` letter, each of
+ * one value per row. 0 where no such letter is split. */
+static double price_of_parts(const chooser *c, const option *const *pick)
+{
+    uint32_t axes = 0;
+    int64_t along = 1;
+    for (int a = 0; a < c->mesh->naxis; a++)
+        if (pick[a] && pick[a]->kind == OPT_LETTER && c->by_parts[pick[a]->letter]) {
+            if (!axes) along = MW_MAX(1, c->rule->letter[pick[a]->letter].size);
+            axes |= 1u << a;
+        }
+    if (!axes) return 0;
+    int64_t rows = mw__layout_count(&c->trial_in[0]) / along;
+    int64_t bytes = rows * MW_MAX(1, mw_dtype_size((mw_dtype)c->trial_in[0].dtype));
+    return c->reductions * mw__step_time(mw__team_count(c->mesh, axes), bytes, 1);
+}
 
 static mw_status try_combination(chooser *c, const option *const *pick, best *b, bool *ret_same)
 {
     bool same = false;
     double us;
-    if (build(c, pick, c->trial_in, c->trial_out)) {
+    if (mw__chooser_build(c, pick, c->trial_in, c->trial_out)) {
         MW_TRY(total(c, c->trial_in, c->trial_out, &us, &same));
+        double parts = price_of_parts(c, pick);
+        us += parts;
+        same = same && !(parts > 0);
         if (!b->found || us < b->us) {
             b->found = true;
+            b->parts = parts > 0;
             b->us = us;
             memcpy(b->in, c->trial_in, (size_t)c->nin * sizeof(mw_layout));
             memcpy(b->out, c->trial_out, (size_t)c->rule->nout * sizeof(mw_layout));
@@ -474,9 +500,10 @@ static mw_status say_why(chooser *c, uint32_t odd, const char **ret)
             else if (at)
                 for (int l = 0; l < c->rule->nletter; l++) {
                     if (!(at >> l & 1)) continue;
-                    bool may = c->splittable[l];
                     mw__str_printf(&text, "splits %s%s", c->rule->letter[l].name,
-                                   may ? "" : ", which must be whole");
+                                   c->by_parts[l]     ? ", which must be whole or worked in parts"
+                                   : c->splittable[l] ? ""
+                                                      : ", which must be whole");
                 }
             else
                 mw__str_puts(&text, mw__layout_axes(c->operand[i].now) >> a & 1
@@ -495,7 +522,7 @@ static mw_status say_why(chooser *c, uint32_t odd, const char **ret)
 
 static mw_status choose_by_letters(chooser *c, const mw_layout *const *in, mw_choice *ret)
 {
-    MW_TRY(prepare(c, in));
+    MW_TRY(mw__chooser_prepare(c, in));
     size_t nin = (size_t)MW_MAX(c->nin, 1), nout = (size_t)MW_MAX(c->rule->nout, 1);
     mw_layout *all = mw__arena_alloc(c->arena, 2 * (nin + nout) * sizeof *all);
     if (!all) return MW_NOMEM();
@@ -507,7 +534,7 @@ static mw_status choose_by_letters(chooser *c, const mw_layout *const *in, mw_ch
     uint32_t odd = 0;
     for (int a = 0; a < c->mesh->naxis; a++) {
         if (!(c->used >> a & 1)) continue;
-        list_options(c, a, &options[a]);
+        mw__chooser_options(c, a, &options[a]);
         for (int i = 0; i < options[a].n; i++)
             if (is_natural(c, a, &options[a].at[i])) natural[a] = &options[a].at[i];
         if (!natural[a]) odd |= 1u << a;
@@ -520,8 +547,15 @@ static mw_status choose_by_letters(chooser *c, const mw_layout *const *in, mw_ch
         MW_TRY(say_why(c, odd ? odd : c->used, &ret->why));
     }
     if (!b.found) return MW_FAIL(MW_ERR_INTERNAL, "no layout was found for a call of an op");
-    *ret = (mw_choice){b.in, b.out, c->rule->out_meta,   c->nin, c->rule->nout,
-                       b.us, !same, same ? "" : ret->why};
+    *ret = (mw_choice){.in = b.in,
+                       .out = b.out,
+                       .out_meta = c->rule->out_meta,
+                       .nin = c->nin,
+                       .nout = c->rule->nout,
+                       .time_us = b.us,
+                       .moves = !same,
+                       .parts = b.parts,
+                       .why = same ? "" : ret->why};
     return MW_OK;
 }
 
@@ -536,7 +570,8 @@ static mw_status choose_reshape(chooser *c, const mw_layout *in, mw_choice *ret)
     for (int d = 0; d < from->ndim; d++)
         from->dim[d].open = 0;
     *to = (mw_layout){.dtype = (uint8_t)out->dtype, .ndim = (uint8_t)out->ndim};
-    *ret = (mw_choice){from, to, c->rule->out_meta, 1, 1, 0, false, ""};
+    *ret = (mw_choice){
+        .in = from, .out = to, .out_meta = c->rule->out_meta, .nin = 1, .nout = 1, .why = ""};
     uint32_t in_the_way = 0;
     while (!mw__dims_regroup(c->mesh, from->dim, from->ndim, out->shape, out->ndim, to->dim,
                              &in_the_way)) {
@@ -561,8 +596,8 @@ static mw_status choose_reshape(chooser *c, const mw_layout *in, mw_choice *ret)
     return MW_OK;
 }
 
-mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call, const mw_layout *const *in,
-                     mw_arena *arena, mw_choice *ret)
+mw_status mw__chooser_new(const mw_mesh *mesh, const mw_call_args *call, mw_arena *arena,
+                          chooser **ret)
 {
     mw_rule *rule = mw__arena_zalloc(arena, sizeof *rule);
     chooser *c = mw__arena_zalloc(arena, sizeof *c);
@@ -575,7 +610,17 @@ mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call, const mw_lay
                        info->schema.name, call->nin, MOST_OPERANDS);
     c->mesh = mesh, c->rule = rule, c->arena = arena, c->nin = call->nin;
     c->is_view = call->op->view != NULL;
+    c->reductions = call->op->parts ? call->op->reductions : 0;
     c->in_place = info->schema.narg > 0 && info->schema.arg[0].type.written;
+    *ret = c;
+    return MW_OK;
+}
+
+mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call, const mw_layout *const *in,
+                     mw_arena *arena, mw_choice *ret)
+{
+    chooser *c;
+    MW_TRY(mw__chooser_new(mesh, call, arena, &c));
     if (call->op->reshape) return choose_reshape(c, in[0], ret);
     return choose_by_letters(c, in, ret);
 }

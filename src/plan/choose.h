@@ -1,4 +1,5 @@
-/* choose, inside: the state of one decision. */
+/* choose, inside: the state of one decision, and its parts: choose.c searches with them,
+ * placements.c lists what they allow. */
 #ifndef PLAN_CHOOSE_H
 #define PLAN_CHOOSE_H
 
@@ -48,8 +49,23 @@ typedef struct chooser {
     uint32_t used; /* axes that some operand has anywhere */
     operand_state *operand;
     bool splittable[MW_RULE_LETTERS], contracted[MW_RULE_LETTERS];
+    bool by_parts[MW_RULE_LETTERS]; /* splitting it means running the op's parts */
+    int reductions;                 /* that these make */
     mw_dim cut[MW_RULE_LETTERS];
     mw_layout *trial_in, *trial_out;
 } chooser;
+
+/* A chooser for a call, with its rule; then how its operands lie (of the shapes that the call has).
+ * In the arena. */
+MW_NODISCARD mw_status mw__chooser_new(const mw_mesh *mesh, const mw_call_args *call,
+                                       mw_arena *arena, chooser **ret);
+MW_NODISCARD mw_status mw__chooser_prepare(chooser *c, const mw_layout *const *in);
+
+/* What the axis may do in this call, operands lying as they do. */
+void mw__chooser_options(chooser *c, int axis, axis_options *ret);
+
+/* The layouts that one option per axis (NULL: the axis does nothing) makes of all operands and
+ * results. False where no text can say them. */
+bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_layout *out);
 
 #endif

@@ -111,6 +111,7 @@ typedef struct mw_choice {
     int nin, nout;
     double time_us;  /* of the movements that bring the operands there */
     bool moves;      /* some operand must be redistributed */
+    bool parts;      /* a `^` letter is split: the op's parts run, not its kernel; `out` says nothing */
     const char *why; /* what stands in the way of moving nothing; "" where nothing moves */
 } mw_choice;
 

@@ -1,12 +1,15 @@
 /* The boxed call: an op by name, with positional and keyword values that are checked against its
- * schema and put into its order. */
+ * schema and put into its order; and the same with its kernel repeated, to be timed. */
 #include "ops/args.h"
 #include "run/run.h"
+
+#include <time.h>
 
 typedef struct boxed {
     mw_bound bound;
     mw_value ordered[MW_SCHEMA_ARGS];
-    mw_tensor **tensor; /* all that were given, flat */
+    mw_tensor **tensor;  /* all that were given, flat */
+    mw_tensor **operand; /* the same in the schema's order */
     mw_meta *meta;
     int ntensor;
 } boxed;
@@ -90,13 +93,29 @@ static mw_status order(boxed *b, const mw_op_info *info, const mw_value *args, i
     for (int i = 0; i < nargs; i++)
         given[i] = (mw_given){args[i].name, arg_of(&args[i], &first)};
     MW_TRY(mw__args_bind(&info->schema, given, nargs, b->meta, arena, &b->bound));
-    mw_tensor **operand = mw__arena_alloc(arena, (size_t)(b->bound.nin + 1) * sizeof *operand);
-    if (!operand) return MW_NOMEM();
+    b->operand = mw__arena_alloc(arena, (size_t)(b->bound.nin + 1) * sizeof *b->operand);
+    if (!b->operand) return MW_NOMEM();
     for (int i = 0; i < b->bound.nin; i++)
-        operand[i] = b->tensor[b->bound.operand[i]];
+        b->operand[i] = b->tensor[b->bound.operand[i]];
     for (int i = 0; i < b->bound.narg; i++)
-        b->ordered[i] = value_of(&b->bound.arg[i], operand);
+        b->ordered[i] = value_of(&b->bound.arg[i], b->operand);
     return MW_OK;
+}
+
+/* Finds the op and binds the arguments, in an arena that the caller has made. */
+static mw_status bind(mw_rank *rank, const char *name, const mw_value *args, int nargs,
+                      mw_arena *arena, const mw_op **ret_op, boxed **ret)
+{
+    const mw_op_info *info;
+    MW_TRY(mw__op_named(name, strlen(name), ret_op));
+    MW_TRY(mw__op_info(*ret_op, &info));
+    boxed *b = mw__arena_zalloc(arena, sizeof *b);
+    mw_status status = b ? order(b, info, args, nargs, arena) : MW_NOMEM();
+    if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
+    if (status != MW_OK && rank->site.file)
+        mw__error_where("%s at %s:%d", info->schema.name, rank->site.file, rank->site.line);
+    *ret = b;
+    return status;
 }
 
 mw_status mw_op_call_at(mw_site site, const char *name, const mw_value *args, int nargs,
@@ -105,19 +124,66 @@ mw_status mw_op_call_at(mw_site site, const char *name, const mw_value *args, in
     mw_rank *rank = mw__rank_get();
     if (!rank) return mw_last_error()->code;
     rank->site = site;
-    const mw_op *op;
-    const mw_op_info *info;
-    MW_TRY(mw__op_named(name, strlen(name), &op));
-    MW_TRY(mw__op_info(op, &info));
     mw_arena arena;
     mw__arena_init(&arena);
-    boxed *b = mw__arena_zalloc(&arena, sizeof *b);
-    mw_status status = b ? order(b, info, args, nargs, &arena) : MW_NOMEM();
-    if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
-    if (status != MW_OK && site.file)
-        mw__error_where("%s at %s:%d", info->schema.name, site.file, site.line);
+    const mw_op *op;
+    boxed *b;
+    mw_status status = bind(rank, name, args, nargs, &arena, &op, &b);
     if (status == MW_OK)
         status = mw__dispatch(rank, op, b->ordered, b->bound.narg, ret_out, cap, ret_nout);
+    mw__arena_done(&arena);
+    return status;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static mw_status repeat(mw_rank *rank, mw_call *call, mw_tensor *const *operand, int64_t times,
+                        double *ret_seconds)
+{
+    if (!call->plain && !(call->view && !call->moves))
+        return MW_FAIL(MW_ERR_ARG,
+                       "%s: only a call that moves nothing, writes no operand and has data can be "
+                       "repeated",
+                       call->name);
+    mw_tensor *out[MW_SCHEMA_RESULTS];
+    if (call->nout > MW_COUNT(out))
+        return MW_FAIL(MW_ERR_ARG, "%s: too many results to be repeated", call->name);
+    MW_TRY(mw__call_run(rank, call, operand, out));
+    mw_status status = MW_OK;
+    double began = now();
+    for (int64_t i = 0; i < times && status == MW_OK && !call->view; i++) {
+        status = call->op->kernel(&call->kernel);
+        mw__arena_clear(&rank->scratch);
+    }
+    *ret_seconds = now() - began;
+    return status;
+}
+
+mw_status mw_op_repeat_at(mw_site site, const char *name, const mw_value *args, int nargs,
+                          int64_t times, double *ret_seconds)
+{
+    mw_rank *rank = mw__rank_get();
+    if (!rank) return mw_last_error()->code;
+    rank->site = site;
+    mw_arena arena;
+    mw__arena_init(&arena);
+    const mw_op *op;
+    boxed *b;
+    mw_call *call;
+    mw_status status = bind(rank, name, args, nargs, &arena, &op, &b);
+    if (status == MW_OK)
+        status =
+            mw__call_decide(rank, op, b->ordered, b->bound.narg, b->operand, b->bound.nin, &call);
+    if (status == MW_OK) {
+        status = repeat(rank, call, b->operand, times, ret_seconds);
+        mw__arena_done(&call->arena);
+        mw__free(call, sizeof *call);
+    }
     mw__arena_done(&arena);
     return status;
 }

@@ -217,7 +217,10 @@ static mw_status set_texts(mw_call *call, mw_mesh *mesh, mw_tensor *const *opera
     mw__call_str(&call->args, mesh, now, &text);
     for (int i = 0; i < call->nout; i++) {
         if (i) mw__str_puts(&result, ", ");
-        mw__layout_str(mesh, &call->out_type[i]->layout, &result);
+        if (call->parts)
+            mw__str_puts(&result, "as its parts give it");
+        else
+            mw__layout_str(mesh, &call->out_type[i]->layout, &result);
     }
     call->text = mw__arena_strndup(arena, mw__str_text(&text), text.length);
     call->result = mw__arena_strndup(arena, mw__str_text(&result), result.length);
@@ -263,13 +266,14 @@ static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int 
     MW_TRY(keep_choice(call, &choice));
     call->nout = choice.nout;
     call->view = call->op->view != NULL;
+    call->parts = choice.parts;
     call->in_place = info->schema.narg > 0 && info->schema.arg[0].type.written;
     MW_TRY(make_arrays(call));
     MW_TRY(prepare_operands(rank, call, operand));
-    MW_TRY(decide_results(rank, call, mesh, operand));
+    if (!call->parts) MW_TRY(decide_results(rank, call, mesh, operand));
     MW_TRY(set_kernel(rank, call, mesh));
     if (rank->options->sink) MW_TRY(set_texts(call, mesh, operand));
-    call->plain = !call->moves && !call->in_place && !call->view && !rank->fake;
+    call->plain = !call->moves && !call->in_place && !call->view && !call->parts && !rank->fake;
     return MW_OK;
 }
 

@@ -1,4 +1,5 @@
 /* The one executor: runs a decided call on this rank's shards. */
+#include "ops/interp.h"
 #include "run/run.h"
 
 static mw_status new_result(mw_rank *rank, mw_call *call, int i, mw_tensor **ret)
@@ -79,9 +80,47 @@ static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *gi
     return MW_OK;
 }
 
+/* The interpreter that runs now. */
+typedef struct eager {
+    mw_interp interp;
+    mw_rank *rank;
+} eager;
+
+static mw_tensor *call_now(mw_interp *in, const mw_op *op, const mw_value *args, int nargs)
+{
+    mw_tensor *out[1];
+    int n;
+    if (in->status != MW_OK) return NULL;
+    in->status = mw__dispatch(((eager *)in)->rank, op, args, nargs, out, 1, &n);
+    return in->status == MW_OK ? out[0] : NULL;
+}
+
+/* The op's parts; of what they make only the results stay in the caller's scope. */
+static mw_status run_parts(mw_rank *rank, mw_call *call, mw_tensor *const *operand, mw_tensor **out)
+{
+    eager now = {{call_now, MW_OK}, rank};
+    int64_t first = rank->nowned;
+    mw_status status = call->op->parts(&now.interp, &call->args, operand, out);
+    if (status == MW_OK) status = now.interp.status;
+    int64_t kept = first;
+    for (int64_t i = first; i < rank->nowned; i++) {
+        mw_tensor *t = rank->owned[i];
+        bool keep = false;
+        for (int k = 0; k < call->nout && status == MW_OK; k++)
+            keep = keep || out[k] == t;
+        if (keep)
+            rank->owned[kept++] = t;
+        else
+            mw__tensor_drop(rank, t);
+    }
+    rank->nowned = kept;
+    return status;
+}
+
 static mw_status run_prepared(mw_rank *rank, mw_call *call, mw_tensor *const *given,
                               mw_tensor *const *operand, mw_tensor **out)
 {
+    if (call->parts) return run_parts(rank, call, operand, out);
     set_inputs(call, operand);
     if (call->view) return run_view(rank, call, operand, out);
     if (call->in_place) return run_in_place(rank, call, given, operand, out);

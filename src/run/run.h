@@ -87,6 +87,7 @@ typedef struct mw_call {
     bool moves; /* some operand is prepared */
     bool in_place;
     bool view;
+    bool parts; /* op->parts instead of a kernel */
     mw_prepare *prepare;       /* [nin] */
     mw_tensor **ready;         /* [nin] the prepared operands, while the call runs */
     mw_redist *back;           /* in place on a re-placed operand: from there to where it was */

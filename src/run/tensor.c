@@ -41,7 +41,7 @@ static mw_status own(mw_rank *rank, mw_tensor *t)
 
 mw_status mw__tensor_new(mw_rank *rank, mw_tensor **ret)
 {
-    mw_tensor *t;
+    mw_tensor *t = NULL;
     MW_TRY(mw__tensor_make(rank, &t));
     mw_status status = own(rank, t);
     if (MW_UNLIKELY(status != MW_OK)) {
