@@ -162,7 +162,7 @@ static mw_status progression_of(const mw_call_args *call, bool has_start, progre
 
 static mw_status arange_letters(const mw_call_args *call, bool has_start, mw_rule *rule)
 {
-    progression p;
+    progression p = {0};
     MW_TRY(progression_of(call, has_start, &p));
     mw__rule_push(&rule->out[0], mw__rule_letter(rule, "n", p.count, MW_MARK_FREE));
     rule->out_meta[0].dtype =
@@ -172,9 +172,9 @@ static mw_status arange_letters(const mw_call_args *call, bool has_start, mw_rul
 
 static mw_status arange_kernel_of(const mw_kernel_call *k, bool has_start)
 {
-    progression p;
-    const mw_range *ranges;
-    int64_t count;
+    progression p = {0};
+    const mw_range *ranges = NULL;
+    int64_t count = 0;
     const mw_view *out = &k->out[0];
     char *at = out->data;
     MW_TRY(progression_of(k->call, has_start, &p));

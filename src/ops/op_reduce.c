@@ -60,7 +60,7 @@ static mw_status mean_rule(const mw_call_args *call, mw_rule *rule)
 static mw_status extreme_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
     (void)arena;
-    uint32_t mask;
+    uint32_t mask = 0;
     MW_TRY(reduced_dims(call, true, &mask));
     for (int d = 0; d < call->in[0].ndim; d++)
         if ((mask >> d & 1u) && call->in[0].shape[d] == 0)
@@ -73,7 +73,7 @@ static mw_status extreme_factors(const mw_call_args *call, mw_arena *arena, mw_r
 
 static mw_status sum_kernel_of(const mw_kernel_call *k, bool has_dims)
 {
-    uint32_t mask;
+    uint32_t mask = 0;
     MW_TRY(reduced_dims(k->call, has_dims, &mask));
     mw__reduce_run(MW_REDUCE_SUM, &k->in[0], mask, 0, &k->out[0]);
     return MW_OK;
@@ -81,7 +81,7 @@ static mw_status sum_kernel_of(const mw_kernel_call *k, bool has_dims)
 
 static mw_status mean_kernel_of(const mw_kernel_call *k, bool has_dims)
 {
-    uint32_t mask;
+    uint32_t mask = 0;
     double count = 1;
     MW_TRY(reduced_dims(k->call, has_dims, &mask));
     for (int d = 0; d < k->call->in[0].ndim; d++)
@@ -93,7 +93,7 @@ static mw_status mean_kernel_of(const mw_kernel_call *k, bool has_dims)
 
 static mw_status extreme_kernel_of(const mw_kernel_call *k, mw_reduce kind)
 {
-    uint32_t mask;
+    uint32_t mask = 0;
     MW_TRY(reduced_dims(k->call, true, &mask));
     mw__reduce_run(kind, &k->in[0], mask, 0, &k->out[0]);
     return MW_OK;

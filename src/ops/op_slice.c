@@ -72,7 +72,7 @@ static int64_t clamp_index(int64_t index, int64_t size)
 
 static mw_status slice_part(const mw_call_args *call, part *ret)
 {
-    part p;
+    part p = {0};
     MW_TRY(need_dims(call));
     MW_TRY(mw__arg_dim(call, 1, call->in[0].ndim, &p.dim));
     p.size = call->in[0].shape[p.dim];
@@ -91,8 +91,8 @@ static mw_status slice_part(const mw_call_args *call, part *ret)
 
 static mw_status slice_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
-    part p;
-    int letter[MW_MAX_DIMS];
+    part p = {0};
+    int letter[MW_MAX_DIMS] = {0};
     (void)arena;
     MW_TRY(slice_part(call, &p));
     other_letters(call, rule, p.dim, letter);
@@ -104,7 +104,7 @@ static mw_status slice_factors(const mw_call_args *call, mw_arena *arena, mw_rul
 
 static mw_status slice_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
 {
-    part p;
+    part p = {0};
     (void)nth;
     MW_TRY(slice_part(call, &p));
     part_view(in, &p, out);
@@ -148,7 +148,7 @@ static mw_status split_part(const mw_call_args *call, int nth, part *ret)
 /* One part even of nothing, as torch has it. Errors are told when the factors are asked for. */
 static int split_count(const mw_call_args *call)
 {
-    int dim, ndim = call->in[0].ndim;
+    int dim = 0, ndim = call->in[0].ndim;
     int64_t given = mw__arg_int(call, 2, 0), size = mw__arg_int(call, 1, 0);
     dim = (int)(given < 0 ? given + ndim : given);
     if (given < -ndim || given >= ndim || size <= 0) return 1;
@@ -158,8 +158,8 @@ static int split_count(const mw_call_args *call)
 
 static mw_status split_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
-    part p, last;
-    int letter[MW_MAX_DIMS];
+    part p = {0}, last = {0};
+    int letter[MW_MAX_DIMS] = {0};
     (void)arena;
     MW_TRY(split_part(call, 0, &p));
     MW_TRY(split_part(call, rule->nout - 1, &last));
@@ -176,7 +176,7 @@ static mw_status split_factors(const mw_call_args *call, mw_arena *arena, mw_rul
 
 static mw_status split_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
 {
-    part p;
+    part p = {0};
     MW_TRY(split_part(call, nth, &p));
     part_view(in, &p, out);
     return MW_OK;
@@ -201,7 +201,7 @@ const mw_op mw_op_split = {
 
 static void drop_letters(const mw_call_args *call, mw_rule *rule, int dim)
 {
-    int letter[MW_MAX_DIMS];
+    int letter[MW_MAX_DIMS] = {0};
     other_letters(call, rule, dim, letter);
     mw__rule_put(&rule->in[0], dim,
                  mw__rule_letter(rule, "n", call->in[0].shape[dim], MW_MARK_WHOLE));
@@ -234,8 +234,8 @@ static mw_status select_place(const mw_call_args *call, int *ret_dim, int64_t *r
 
 static mw_status select_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
-    int dim;
-    int64_t index;
+    int dim = 0;
+    int64_t index = 0;
     (void)arena;
     MW_TRY(select_place(call, &dim, &index));
     drop_letters(call, rule, dim);
@@ -244,8 +244,8 @@ static mw_status select_factors(const mw_call_args *call, mw_arena *arena, mw_ru
 
 static mw_status select_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
 {
-    int dim;
-    int64_t index;
+    int dim = 0;
+    int64_t index = 0;
     (void)nth;
     MW_TRY(select_place(call, &dim, &index));
     drop_view(in, dim, index, out);
@@ -254,7 +254,7 @@ static mw_status select_view(const mw_call_args *call, int nth, const mw_view *i
 
 static mw_status unbind_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
-    int dim;
+    int dim = 0;
     (void)arena;
     MW_TRY(need_dims(call));
     MW_TRY(mw__arg_dim(call, 1, call->in[0].ndim, &dim));
@@ -273,7 +273,7 @@ static int unbind_count(const mw_call_args *call)
 
 static mw_status unbind_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
 {
-    int dim;
+    int dim = 0;
     MW_TRY(mw__arg_dim(call, 1, in->ndim, &dim));
     drop_view(in, dim, nth, out);
     return MW_OK;

@@ -183,7 +183,7 @@ static mw_status permute_order(const mw_call_args *call, int *ret_order)
 
 static mw_status transpose_order(const mw_call_args *call, int *ret_order)
 {
-    int a, b, ndim = call->in[0].ndim;
+    int a = 0, b = 0, ndim = call->in[0].ndim;
     MW_TRY(mw__arg_dim(call, 1, ndim, &a));
     MW_TRY(mw__arg_dim(call, 2, ndim, &b));
     for (int d = 0; d < ndim; d++)
@@ -204,7 +204,7 @@ static mw_status t_order(const mw_call_args *call, int *ret_order)
 #define PERMUTING(word)                                                                       \
     static mw_status word##_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule) \
     {                                                                                         \
-        int order[MW_MAX_DIMS];                                                               \
+        int order[MW_MAX_DIMS] = {0};                                                         \
         (void)arena;                                                                          \
         MW_TRY(word##_order(call, order));                                                    \
         permute_letters(call, rule, order);                                                   \
@@ -213,7 +213,7 @@ static mw_status t_order(const mw_call_args *call, int *ret_order)
     static mw_status word##_view(const mw_call_args *call, int nth, const mw_view *in,        \
                                  mw_view *out)                                                \
     {                                                                                         \
-        int order[MW_MAX_DIMS];                                                               \
+        int order[MW_MAX_DIMS] = {0};                                                         \
         (void)nth;                                                                            \
         MW_TRY(word##_order(call, order));                                                    \
         permute_strides(in, order, out);                                                      \
@@ -272,7 +272,7 @@ static mw_status unsqueeze_dim(const mw_call_args *call, int *ret)
 
 static mw_status unsqueeze_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
-    int dim, ndim = call->in[0].ndim;
+    int dim = 0, ndim = call->in[0].ndim;
     (void)arena;
     MW_TRY(unsqueeze_dim(call, &dim));
     int first = letters_of_self(call, rule);
@@ -283,7 +283,7 @@ static mw_status unsqueeze_factors(const mw_call_args *call, mw_arena *arena, mw
 
 static mw_status unsqueeze_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
 {
-    int dim;
+    int dim = 0;
     (void)nth;
     MW_TRY(unsqueeze_dim(call, &dim));
     start_view(in, out);
@@ -306,7 +306,7 @@ static mw_status squeezed(const mw_call_args *call, bool has_dim, uint32_t *ret_
 
 static mw_status squeeze_letters(const mw_call_args *call, bool has_dim, mw_rule *rule)
 {
-    uint32_t mask;
+    uint32_t mask = 0;
     MW_TRY(squeezed(call, has_dim, &mask));
     for (int d = 0; d < call->in[0].ndim; d++) {
         if (mask >> d & 1u) continue; /* size 1: no letter */
@@ -320,7 +320,7 @@ static mw_status squeeze_letters(const mw_call_args *call, bool has_dim, mw_rule
 static mw_status squeeze_strides(const mw_call_args *call, bool has_dim, const mw_view *in,
                                  mw_view *out)
 {
-    uint32_t mask;
+    uint32_t mask = 0;
     int to = 0;
     MW_TRY(squeezed(call, has_dim, &mask));
     start_view(in, out);
