@@ -67,7 +67,11 @@ static mw_status read_text(eval_state *e, const char *path)
     mw_status status = cli_read_file(path, &text, &length);
     if (status != MW_OK) return status;
     mw_tokens tokens = {0};
-    status = mw_tokenizer_encode(e->s.model.tokenizer, text, length, MW_ENCODE_PLAIN, &tokens);
+    /* The newline that ends a text file's last line is the file's, not the text's. */
+    int64_t text_length = length;
+    if (text_length > 0 && text[text_length - 1] == '\n') text_length--;
+    if (text_length > 0 && text_length < length && text[text_length - 1] == '\r') text_length--;
+    status = mw_tokenizer_encode(e->s.model.tokenizer, text, text_length, MW_ENCODE_PLAIN, &tokens);
     mw_memory_free(text, (size_t)length + 1);
     if (status == MW_OK && tokens.count < 2)
         status = mw_error_set(MW_ERR_FORMAT,
