@@ -71,19 +71,31 @@ mw_status cli_float(const cli_args *args, cli_option_id id, double least, double
     return MW_OK;
 }
 
+int cli_flush(void)
+{
+    errno = 0;
+    if (!ferror(stdout) && fflush(stdout) == 0) return 0;
+    (void)fprintf(stderr, "meshwise: standard output could not be written: %s\n",
+                  errno ? strerror(errno) : "an earlier write failed");
+    return EXIT_FILE;
+}
+
 int cli_print(const cli_args *args, json_t *object, int code)
 {
-    (void)args;
     if (!object) {
         (void)fprintf(stderr, "meshwise: the result could not be written as JSON: out of memory\n");
+        if (args->json)
+            (void)puts("{\"schema\":1,\"error\":{\"code\":\"ERR_NOMEM\",\"says\":\"the result "
+                       "could not be written "
+                       "as JSON: out of memory\",\"where\":\"\",\"hint\":\"\"}}");
         return mw_status_exit(MW_ERR_NOMEM);
     }
-    int failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0;
+    bool whole = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
     json_decref(object);
-    failed |= putchar('\n') == EOF || fflush(stdout) != 0;
-    if (!failed) return code;
-    (void)fprintf(stderr, "meshwise: standard output could not be written: %s\n", strerror(errno));
-    return EXIT_FILE;
+    (void)putchar('\n');
+    int failed = cli_flush();
+    if (!failed && !whole) failed = mw_status_exit(MW_ERR_NOMEM);
+    return failed ? failed : code;
 }
 
 static mw_status read_stream(FILE *in, const char *path, char **ret, int64_t *ret_length)

@@ -43,6 +43,9 @@ MW_NODISCARD mw_status cli_float(const cli_args *args, cli_option_id id, double 
  * `code`, or that of a failure to write. */
 int cli_print(const cli_args *args, json_t *object, int code);
 
+/* Makes sure that what was printed is written: 0, or the exit code with a line on stderr. */
+int cli_flush(void);
+
 /* Reads a whole file, or standard input for "-": bytes, NUL-terminated besides. Freed with
  * mw_memory_free(*ret, *ret_length + 1). */
 MW_NODISCARD mw_status cli_read_file(const char *path, char **ret, int64_t *ret_length);

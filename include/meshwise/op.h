@@ -87,6 +87,52 @@ MW_API MW_NODISCARD mw_status mw_op_call_at(mw_site site, const char *name, cons
                                             int nargs, mw_tensor **ret_out, int cap, int *ret_nout);
 #define mw_op_call(...) mw_op_call_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* Makes the same call, then runs its kernel alone `times` times more on the same operands, into the
+ * same results: no look-up, no layouts, no memory. *ret_seconds is what these took: the price of
+ * the op without its dispatcher, for benchmarks; 0 work for a view, which has no kernel. Results
+ * belong to the current scope. Fails: as mw_op_call; MW_ERR_ARG for a call that moves data, writes
+ * an operand, or has no data (fake). */
+MW_API MW_NODISCARD mw_status mw_op_repeat_at(mw_site site, const char *name, const mw_value *args,
+                                              int nargs, int64_t times, double *ret_seconds);
+#define mw_op_repeat(...) mw_op_repeat_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* ---- what there is to call ------------------------------------------------------------------ */
+
+/* An op of the table, or one that was added. Lives as long as the process. */
+typedef struct mw_op mw_op;
+
+MW_API int mw_op_count(void);            /* of the table. Pure */
+MW_API const mw_op *mw_op_at(int index); /* in the order of the docs; 0 <= index < count. Pure */
+
+/* The op of a name, as mw_op_call takes it. Fails: MW_ERR_ARG with the nearest name. Pure. */
+MW_API MW_NODISCARD mw_status mw_op_find(const char *name, const mw_op **ret);
+
+/* What the table says of an op. Texts are borrowed and never go away. */
+typedef struct mw_op_text {
+    const char *word;   /* "add_scalar": that of the C function */
+    char aten[112];     /* "aten::add.Scalar" */
+    const char *schema; /* ATen's declaration */
+    const char *rule; /* factors: "self[m k], mat2[k n] -> [m n]"; "" where only code can say it */
+    const char *doc;  /* one sentence */
+    const char *refuses; /* placements refused on purpose, with the reason; "" mostly */
+} mw_op_text;
+MW_API MW_NODISCARD mw_status mw_op_describe(const mw_op *op, mw_op_text *ret); /* Pure */
+
+/* How one mesh axis may lie on the operands of a call and then lies on its results, in DTensor's
+ * words: "R", "S(0)", "_S(0, 2)", "P(sum)". A layout that these can't say is given as text.
+ * Borrowed during `row`. */
+typedef struct mw_op_placement {
+    int nin, nout;
+    const char *const *in, *const *out;
+} mw_op_placement;
+
+/* Tells `row` every placement that runs without moving anything, for a call of the op's first
+ * sample: what the dispatcher itself would accept. (P(avg) is left out: it is P(sum) after a free
+ * division; so is splitting a `^` letter, whose parts reduce.) Fails: MW_ERR_NOMEM. Pure but for
+ * `row`. */
+MW_API MW_NODISCARD mw_status mw_op_placements(
+    const mw_op *op, void (*row)(void *user, const mw_op_placement *placement), void *user);
+
 #ifdef __cplusplus
 }
 #endif
