@@ -86,8 +86,7 @@ static spread spread_of(const char *tensor)
     setup_op();
     mw__arena_init(&arena);
     assert_true(strlen(tensor) + 5 < sizeof text);
-    strcpy(text, tensor);
-    strcat(text, ", {}");
+    (void)snprintf(text, sizeof text, "%s, {}", tensor);
     assert_int_equal(mw__sample_read(&op, text, 3, &arena, &s), MW_OK);
     for (int i = 0; i < N; i++) {
         const char *at = (const char *)s.in[0].data + i * mw_dtype_size(s.in[0].dtype);

@@ -231,11 +231,9 @@ static void table_ops_are_found_by_every_spelling(void **state)
         assert_true(finds(mw__op_word((mw_op_id)i), op));
         (void)mw__op_key_of(info, MW_KEY_FULL, full);
         if (!finds(full, op)) fail_msg("%s is not found", full);
-        strcpy(key, "aten::");
-        strcat(key, full);
+        (void)snprintf(key, sizeof key, "aten::%s", full);
         assert_true(finds(key, op));
-        strcpy(key, "aten.");
-        strcat(key, full);
+        (void)snprintf(key, sizeof key, "aten.%s", full);
         assert_true(finds(key, op));
         assert_non_null(mw__op_find(info->schema.name, strlen(info->schema.name)));
     }
@@ -248,8 +246,7 @@ static void unknown_op_names_the_nearest(void **state)
     char word[64] = {0};
     const char *known = mw__op_word((mw_op_id)0);
     assert_true(strlen(known) + 3 < sizeof word);
-    strcpy(word, known);
-    strcat(word, "q");
+    (void)snprintf(word, sizeof word, "%sq", known);
     assert_int_equal(mw__op_named(word, strlen(word), &op), MW_ERR_ARG);
     assert_null(op);
     assert_non_null(strstr(mw_last_error()->says, word));
