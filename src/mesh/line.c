@@ -86,6 +86,30 @@ int64_t mw__asked_coord(const mw__asked *asked, int64_t at, int64_t *ret_next)
     return sum / asked->divide % asked->modulo;
 }
 
+int64_t mw__asked_rise(const mw__asked *asked)
+{
+    if (asked->count != 1 || asked->divide % asked->use[0].weight != 0) return -1;
+    const mw__line_factor *factor = &asked->line->factor[asked->use[0].f];
+    const mw_cut *cut = asked->line->cut;
+    int c = asked->use[0].c, end = factor->first + factor->ncut;
+    int64_t length = factor->size, parts;
+    for (int k = factor->first;;) {
+        int group = mw__cut_group(&cut[k], end - k, &parts);
+        int64_t chunk = mw__chunk(length, parts);
+        k += group;
+        if (c >= k) {
+            length = chunk;
+            continue;
+        }
+        /* chunk number n goes to coordinate n / (the sizes of the later cuts of its group) */
+        int64_t rise = chunk;
+        while (--k > c)
+            rise *= cut[k].size;
+        rise *= asked->divide / asked->use[0].weight;
+        return rise < length ? rise * factor->stride : -1;
+    }
+}
+
 int mw__line_parts(const mw__line *line, mw_cut *ret_part)
 {
     int n = 0;

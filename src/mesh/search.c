@@ -12,7 +12,9 @@ enum {
     MOST_DIVISORS = 1600,    /* more than any number up to 10^9 has */
     LARGEST_PRIME = 1 << 20, /* trial division stops here: what is left counts as one prime */
     MOST_LENGTHS = 24,
-    MOST_PARTS = MW_DIM_CUTS + 2
+    MOST_PARTS = MW_DIM_CUTS + 2,
+    MOST_RISES = 48,
+    GLANCE = 48 /* steps of a comparison that need not be complete */
 };
 
 typedef struct key {
@@ -26,6 +28,12 @@ typedef struct loose {
     int64_t period;
 } loose;
 
+/* Where a part's coordinate first rises above 0; INT64_MAX: nowhere. */
+typedef struct rise {
+    mw_cut cut;
+    int64_t at;
+} rise;
+
 typedef struct search {
     const mw__wanted *wanted;
     mw__line text;          /* the candidate so far */
@@ -36,6 +44,8 @@ typedef struct search {
     key best_key;
     mw_dim best;
     int64_t steps;
+    int nrise;
+    rise rise[MOST_RISES]; /* those asked for so far */
     int ndivisor;
     int64_t divisor[MOST_DIVISORS];
 } search;
@@ -77,37 +87,6 @@ static void find_divisors(search *s)
 
 /* ---- comparing ----------------------------------------------------------------------------- */
 
-/* Whether cut c of the last factor of the candidate places its part where it is wanted, up to
- * `end`. */
-static bool agrees_until(search *s, int c, const mw__asked *asked, int64_t end)
-{
-    int f = s->text.nfactor - 1;
-    int64_t stride = s->wanted->stride;
-    for (int64_t at = 0; at < end; s->steps++) {
-        int64_t next, asked_next;
-        if (s->steps >= MOST_STEPS) return false;
-        if (mw__line_coord(&s->text, f, c, at, &next) !=
-            mw__asked_coord(asked, at * stride, &asked_next))
-            return false;
-        at = MW_MIN(next, mw__chunk(asked_next, stride));
-    }
-    return true;
-}
-
-/* The same everywhere: two functions with periods p and q that agree on the first p + q positions
- * are equal. */
-static bool agrees(search *s, int c)
-{
-    const mw__wanted *w = s->wanted;
-    const mw__line_factor *factor = &s->text.factor[s->text.nfactor - 1];
-    mw__asked asked;
-    mw__asked_set(&asked, w->mesh, w->line, &s->text.cut[c]);
-    int64_t end = w->size;
-    if (asked.period % w->stride == 0)
-        end = MW_MIN(end, factor->size * factor->stride + asked.period / w->stride);
-    return agrees_until(s, c, &asked, end);
-}
-
 static int compare(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
@@ -121,6 +100,56 @@ static int compare_cuts(const mw_cut *a, const mw_cut *b)
     if (!order) order = compare(a->major, b->major);
     if (!order) order = compare(a->size, b->size);
     return order ? order : compare(a->joint, b->joint);
+}
+
+/* Whether cut c of the last factor of the candidate places its part where it is wanted, up to `end`
+ * or as far as `most` steps go. */
+static bool agrees_until(search *s, int c, const mw__asked *asked, int64_t end, int most)
+{
+    int f = s->text.nfactor - 1;
+    int64_t stride = s->wanted->stride;
+    for (int64_t at = 0; at < end && most > 0; most--, s->steps++) {
+        int64_t next, asked_next;
+        if (s->steps >= MOST_STEPS) return false;
+        if (mw__line_coord(&s->text, f, c, at, &next) !=
+            mw__asked_coord(asked, at * stride, &asked_next))
+            return false;
+        at = MW_MIN(next, mw__chunk(asked_next, stride));
+    }
+    return true;
+}
+
+/* Whether cut c of the candidate is a cut of the wanted line, word for word: no need to compare. */
+static bool is_copy(const search *s, int c, const mw__asked *asked)
+{
+    const mw__wanted *w = s->wanted;
+    const mw__line_factor *own = &s->text.factor[s->text.nfactor - 1];
+    if (asked->count != 1) return false;
+    const mw__line_factor *other = &w->line->factor[asked->use[0].f];
+    int n = s->text.ncut - own->first; /* up to the end of the group, which c is in */
+    if (own->size != other->size || own->stride * w->stride != other->stride || other->ncut < n ||
+        asked->use[0].c - other->first != c - own->first)
+        return false;
+    if (other->ncut > n && w->line->cut[other->first + n].joint) return false;
+    for (int i = 0; i < n; i++)
+        if (compare_cuts(&s->text.cut[own->first + i], &w->line->cut[other->first + i]) != 0)
+            return false;
+    return true;
+}
+
+/* The same everywhere: two functions with periods p and q that agree on the first p + q positions
+ * are equal. */
+static bool agrees(search *s, int c)
+{
+    const mw__wanted *w = s->wanted;
+    const mw__line_factor *factor = &s->text.factor[s->text.nfactor - 1];
+    mw__asked asked;
+    mw__asked_set(&asked, w->mesh, w->line, &s->text.cut[c]);
+    if (is_copy(s, c, &asked)) return true;
+    int64_t end = w->size;
+    if (asked.period % w->stride == 0)
+        end = MW_MIN(end, factor->size * factor->stride + asked.period / w->stride);
+    return agrees_until(s, c, &asked, end, MOST_STEPS);
 }
 
 /* The candidate's cuts against the first ones of the best text. */
@@ -196,27 +225,83 @@ static void drop_cut(search *s)
 }
 
 /* Takes the piece (times `before`, `size`) out of part i; what is left of it stays to be placed. */
-static mw_cut take_part(search *s, int i, int32_t before, int32_t size)
+static void take_part(search *s, int i, int32_t before, int32_t size)
 {
-    mw_cut whole = s->part[i].cut, piece = whole, rest = whole;
-    piece.major = whole.major * before;
-    piece.size = size;
+    mw_cut whole = s->part[i].cut, rest = whole;
     s->part[i] = s->part[--s->npart];
     rest.size = before;
     if (before > 1) s->part[s->npart++] = (loose){rest, 1};
-    rest.major = piece.major * size;
+    rest.major = whole.major * before * size;
     rest.size = whole.size / (before * size);
     if (rest.size > 1) s->part[s->npart++] = (loose){rest, 1};
-    return piece;
 }
 
 static void fill_factor(search *s);
 
+/* The positions after which a part's coordinate repeats, by the factors that it comes from. */
+static int64_t stated_period(const mw__wanted *w, const mw__asked *asked)
+{
+    if (asked->period % w->stride != 0) return w->size;
+    return MW_MIN(w->size, asked->period / w->stride);
+}
+
+static int64_t rise_of(search *s, const mw_cut *part)
+{
+    for (int i = 0; i < s->nrise; i++)
+        if (compare_cuts(&s->rise[i].cut, part) == 0) return s->rise[i].at;
+    const mw__wanted *w = s->wanted;
+    mw__asked asked;
+    mw__asked_set(&asked, w->mesh, w->line, part);
+    int64_t at = mw__asked_rise(&asked), next, end = stated_period(w, &asked);
+    if (at >= 0)
+        end = INT64_MAX, at = mw__chunk(at, w->stride);
+    else
+        at = 0;
+    for (; at < end && end < INT64_MAX && s->steps < MOST_STEPS; s->steps++) {
+        if (mw__asked_coord(&asked, at * w->stride, &next) != 0) break;
+        at = mw__chunk(next, w->stride);
+    }
+    if (at >= end) at = INT64_MAX;
+    if (s->nrise < MOST_RISES) s->rise[s->nrise++] = (rise){*part, at};
+    return at;
+}
+
+/* Length of the first list that the cut number `first` of the last factor finds. */
+static int64_t first_list(const search *s, int first)
+{
+    const mw__line_factor *factor = &s->text.factor[s->text.nfactor - 1];
+    int64_t length = factor->size;
+    for (int k = factor->first; k < first;) {
+        int64_t parts;
+        k += mw__cut_group(&s->text.cut[k], first - k, &parts);
+        length = mw__chunk(length, parts);
+    }
+    return length;
+}
+
+/* Whether the group of cuts from number `first` on places its parts where they are wanted. Most
+ * don't rise where they should in the first list, which costs little to see. */
+static bool group_agrees(search *s, int first)
+{
+    int64_t length = first_list(s, first), parts;
+    int64_t stride = s->text.factor[s->text.nfactor - 1].stride, end = length * stride;
+    (void)mw__cut_group(&s->text.cut[first], s->text.ncut - first, &parts);
+    int64_t minor = mw__chunk(length, parts);
+    for (int c = s->text.ncut - 1; c >= first; c--) {
+        mw_cut alone = s->text.cut[c];
+        alone.joint = 0;
+        int64_t at = rise_of(s, &alone), expected = minor < length ? minor * stride : end;
+        if (MW_MIN(at, end) != expected) return false;
+        minor = minor < length ? minor * alone.size : length;
+    }
+    for (int c = first; c < s->text.ncut; c++)
+        if (!agrees(s, c)) return false;
+    return true;
+}
+
 /* Goes on behind a cut (or a complete joint group of cuts from number `first` on). */
 static void go_on(search *s, int first)
 {
-    for (int c = first; c < s->text.ncut; c++)
-        if (!agrees(s, c)) return;
     s->used.cuts++;
     s->used.joint += s->text.ncut - first > 1;
     fill_factor(s);
@@ -224,38 +309,32 @@ static void go_on(search *s, int first)
     s->used.cuts--;
 }
 
-/* The first position, before `end`, where the coordinate is not 0; else `end`. */
-static int64_t rise_of(search *s, const mw__asked *asked, int64_t end)
-{
-    int64_t at = 0, next, stride = s->wanted->stride;
-    for (; at < end && s->steps < MOST_STEPS; at = mw__chunk(next, stride), s->steps++)
-        if (mw__asked_coord(asked, at * stride, &next) != 0) return at;
-    return end;
-}
-
 /* Whether the cuts from number `first` on can be the first ones of a longer joint group. How long
  * its chunks are is not known yet, but in the first list the last axis must count chunks of equal
  * length, and the place where its coordinate first rises tells which length. */
 static bool may_join(search *s, int first)
 {
-    const mw__line_factor *factor = &s->text.factor[s->text.nfactor - 1];
+    int64_t stride = s->text.factor[s->text.nfactor - 1].stride;
+    int64_t length = first_list(s, first), end = length * stride, parts = 1;
     int c = s->text.ncut - 1;
-    int64_t parts = 1, length = factor->size;
+    mw_cut alone = s->text.cut[c];
+    alone.joint = 0;
     for (int k = first; k <= c; k++)
         parts *= s->text.cut[k].size;
-    for (int k = factor->first; k < first;) {
-        int64_t cut;
-        k += mw__cut_group(&s->text.cut[k], first - k, &cut);
-        length = mw__chunk(length, cut);
+    int64_t at = MW_MIN(rise_of(s, &alone), end), chunk = at / stride;
+    if (at % stride != 0 || chunk == 0 || mw__chunk(length, chunk) > parts) return false;
+    if (c > first) { /* the chunks of the axis before are made of these */
+        mw_cut major = s->text.cut[c - 1];
+        major.joint = 0;
+        int64_t before = rise_of(s, &major);
+        if (major.axis == alone.axis && major.major * major.size == alone.major) return false;
+        if (before < end ? before != at * alone.size : at < end && at * alone.size < end)
+            return false;
     }
     mw__asked asked;
-    mw__asked_set(&asked, s->wanted->mesh, s->wanted->line, &s->text.cut[c]);
-    int64_t end = length * factor->stride, rise = rise_of(s, &asked, end);
-    if (rise % factor->stride != 0) return false;
-    int64_t chunk = rise / factor->stride;
-    if (chunk == 0 || mw__chunk(length, chunk) > parts) return false;
+    mw__asked_set(&asked, s->wanted->mesh, s->wanted->line, &alone);
     s->text.open_chunk = chunk;
-    bool may = agrees_until(s, c, &asked, end);
+    bool may = agrees_until(s, c, &asked, end, GLANCE);
     s->text.open_chunk = 0;
     return may;
 }
@@ -265,22 +344,27 @@ static void add_axis(search *s, int first);
 /* Tries the piece (times `before`, `size`) of part i as the next axis. */
 static void try_piece(search *s, int first, int i, int32_t before, int32_t size)
 {
-    loose parts[MOST_PARTS];
-    int npart = s->npart;
-    memcpy(parts, s->part, sizeof parts);
-    mw_cut piece = take_part(s, i, before, size);
+    mw_cut piece = s->part[i].cut;
+    piece.major *= before;
+    piece.size = size;
     piece.joint = first < s->text.ncut;
-    add_cut(s, piece);
-    s->used.names++;
     s->steps++;
-    if (!hopeless(s)) {
-        if (s->used.joint < s->level.joint && may_join(s, first)) add_axis(s, first);
-        go_on(s, first);
+    add_cut(s, piece);
+    bool joins = s->used.joint < s->level.joint && may_join(s, first);
+    bool stands = group_agrees(s, first);
+    if (joins || stands) {
+        loose parts[MOST_PARTS];
+        int npart = s->npart;
+        memcpy(parts, s->part, sizeof parts);
+        take_part(s, i, before, size);
+        s->used.names++;
+        if (joins && !hopeless(s)) add_axis(s, first);
+        if (stands && !hopeless(s)) go_on(s, first);
+        s->used.names--;
+        s->npart = npart;
+        memcpy(s->part, parts, sizeof parts);
     }
-    s->used.names--;
     drop_cut(s);
-    s->npart = npart;
-    memcpy(s->part, parts, sizeof parts);
 }
 
 /* One more axis, alone or joint with those from cut number `first` on: every part, then every piece
@@ -414,12 +498,11 @@ static int64_t period_of(search *s, const mw_cut *part)
     const mw__wanted *w = s->wanted;
     mw__asked asked;
     mw__asked_set(&asked, w->mesh, w->line, part);
-    int64_t known = asked.period % w->stride ? w->size : MW_MIN(w->size, asked.period / w->stride);
-    int64_t rise = rise_of(s, &asked, known);
-    if (rise == known) return s->steps < MOST_STEPS ? 1 : known;
+    int64_t known = stated_period(w, &asked), rises = rise_of(s, part);
+    if (rises >= known) return 1; /* never */
     for (int i = 0; i < s->ndivisor && s->divisor[i] < known; i++) {
-        if (s->divisor[i] <= rise) continue;
-        int64_t period = s->divisor[i], end = MW_MIN(w->size, known + period), at = 0;
+        if (s->divisor[i] <= rises || known % s->divisor[i] != 0) continue;
+        int64_t period = s->divisor[i], end = MW_MIN(w->size, known + period), at = period;
         for (int64_t next, folded_next; at < end && s->steps < MOST_STEPS; s->steps++) {
             int64_t folded = at % period;
             if (mw__asked_coord(&asked, at * w->stride, &next) !=
@@ -468,6 +551,7 @@ bool mw__dim_least(const mw__wanted *wanted, const mw_dim *known, mw_dim *ret)
     int names = 0;
     s.wanted = wanted;
     s.steps = 0;
+    s.nrise = 0;
     s.found = false;
     find_divisors(&s);
     for (int i = 0; i < wanted->npart; i++) {

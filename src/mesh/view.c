@@ -164,7 +164,10 @@ static bool split_digits(mw__digits *digits, const int64_t *sizes, int nto, mw_d
 
 /* ---- views where some don't ---------------------------------------------------------------- */
 
-enum { MOST_TRIES = 64, MOST_FIT_STEPS = 1 << 20 };
+enum {
+    MOST_TRIES = 16,
+    MOST_FIT_STEPS = 1 << 18 /* of all comparisons of one view: some 30 ms */
+};
 
 typedef struct view {
     const mw_mesh *mesh;
@@ -176,16 +179,19 @@ typedef struct view {
     mw_cut part[MW_LAYOUT_DIMS][MW_DIM_CUTS];
     int most_local;
     int tries;
+    int64_t steps;
     mw_dim *to;
 } view;
 
 /* Whether the part's coordinate is a function of the index of dim d: it changes where that index
  * does (seen over two of its own periods, it does so in all) and repeats when that index does. */
-static bool fits(const view *v, const mw_cut *part, int d)
+static bool fits(view *v, const mw_cut *part, int d)
 {
     mw__asked asked;
     mw__asked_set(&asked, v->mesh, v->line, part);
-    int64_t stride = v->stride[d], period = stride * v->size[d], steps = 0;
+    int64_t stride = v->stride[d], period = stride * v->size[d];
+    const mw__line_factor *factor = &v->line->factor[asked.use[0].f];
+    if (asked.count == 1 && factor->stride % stride == 0 && period % asked.period == 0) return true;
     int64_t end = 2 * asked.period;
     if (period % asked.period != 0) end += period;
     end = MW_MIN(end, v->line->size);
@@ -194,7 +200,7 @@ static bool fits(const view *v, const mw_cut *part, int d)
         int64_t coord = mw__asked_coord(&asked, at, &next);
         if (coord != mw__asked_coord(&asked, folded, &folded_next)) return false;
         if (at > 0 && coord != before && at % stride != 0) return false;
-        if (++steps > MOST_FIT_STEPS) return false;
+        if (++v->steps > MOST_FIT_STEPS) return false;
         before = coord;
         at = MW_MIN(next, at + (MW_MIN(folded_next, period) - folded));
     }
@@ -203,7 +209,7 @@ static bool fits(const view *v, const mw_cut *part, int d)
 
 static bool finish(view *v)
 {
-    if (v->tries++ >= MOST_TRIES) return false;
+    if (v->tries++ >= MOST_TRIES || v->steps > MOST_FIT_STEPS) return false;
     mw_dim to[MW_LAYOUT_DIMS];
     for (int d = 0; d < v->nto; d++) {
         if (v->npart[d] == 0) {
