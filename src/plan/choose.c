@@ -312,6 +312,60 @@ static unsigned kind_after(const chooser *c, unsigned kind)
     return kind == MW_REDUCE_MAX ? MW_REDUCE_MIN : MW_REDUCE_MAX;
 }
 
+/* The parts of an axis on which the option leaves terms: where the letter is really cut (perhaps by
+ * a part of the axis, or, having no elements, not at all), or what the operands are partial over.
+ */
+static int parts_of_option(const chooser *c, int axis, const option *o, const char *role,
+                           mw_partial *ret)
+{
+    int n = 0;
+    if (o->kind == OPT_LETTER) {
+        const mw_dim *dim = &c->cut[o->letter];
+        for (int i = 0; i < dim->ncut; i++) {
+            const mw_cut *cut = &dim->cut[i];
+            if (cut->axis != axis) continue;
+            int at = n++;
+            for (; at > 0 && ret[at - 1].major > cut->major; at--)
+                ret[at] = ret[at - 1];
+            ret[at] = (mw_partial){.major = cut->major, .size = cut->size};
+        }
+        int kept = 0;
+        for (int i = 0; i < n; i++) { /* neighbours are one part */
+            if (kept && ret[kept - 1].major * ret[kept - 1].size == ret[i].major)
+                ret[kept - 1].size *= ret[i].size;
+            else
+                ret[kept++] = ret[i];
+        }
+        return kept;
+    }
+    for (int i = 0; i < c->nin; i++)
+        if (role[i] == 'p') ret[0] = *partial_on(c->operand[i].now, axis);
+    return 1;
+}
+
+/* Makes operands and results of the option partial. False where an operand that carries terms has
+ * them over another part of the axis. */
+static bool add_partials(const chooser *c, int axis, const option *o, mw_layout *in, mw_layout *out)
+{
+    char role[MOST_OPERANDS];
+    mw_partial part[MW_DIM_CUTS + 1];
+    if (!carriers(c, axis, o->kind == OPT_LETTER ? o->letter : -1, o->reduce, role)) return false;
+    int n = parts_of_option(c, axis, o, role, part);
+    for (int i = 0; i < c->nin; i++) {
+        if (role[i] != 'p' && role[i] != 'm') continue;
+        const mw_partial *p = partial_on(c->operand[i].now, axis);
+        if (role[i] == 'p' && o->kind == OPT_LETTER &&
+            (n != 1 || p->major != part[0].major || p->size != part[0].size))
+            return false;
+        for (int k = 0; k < n; k++)
+            add_partial(&in[i], axis, part[k].major, part[k].size, o->reduce);
+    }
+    for (int i = 0; i < c->rule->nout; i++)
+        for (int k = 0; k < n; k++)
+            add_partial(&out[i], axis, part[k].major, part[k].size, kind_after(c, o->reduce));
+    return true;
+}
+
 /* Fills the layouts of a combination. False where no text can say them. */
 bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_layout *out)
 {
@@ -332,21 +386,8 @@ bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_
         out[o] = (mw_layout){.dtype = (uint8_t)c->rule->out_meta[o].dtype};
         if (!join_dims(c, &c->rule->out[o], c->cut, &out[o])) return false;
     }
-    for (int a = 0; a < c->mesh->naxis; a++) {
-        const option *o = pick[a];
-        if (!o || !o->reduce) continue;
-        char role[MOST_OPERANDS];
-        if (!carriers(c, a, o->kind == OPT_LETTER ? o->letter : -1, o->reduce, role)) return false;
-        int32_t major = 1, size = c->mesh->size[a];
-        for (int i = 0; i < c->nin; i++) {
-            const mw_partial *p = partial_on(c->operand[i].now, a);
-            if (role[i] == 'p') major = p->major, size = p->size;
-        }
-        for (int i = 0; i < c->nin; i++)
-            if (role[i] == 'p' || role[i] == 'm') add_partial(&in[i], a, major, size, o->reduce);
-        for (int k = 0; k < c->rule->nout; k++)
-            add_partial(&out[k], a, major, size, kind_after(c, o->reduce));
-    }
+    for (int a = 0; a < c->mesh->naxis; a++)
+        if (pick[a] && pick[a]->reduce && !add_partials(c, a, pick[a], in, out)) return false;
     for (int k = 0; k < c->rule->nout; k++)
         if (!one_kind(&out[k])) return false;
     for (int i = 0; i < c->nin; i++)

@@ -39,11 +39,33 @@ static const char *transfer_text(mw_redist *r, const mw_hop *hop)
     return copy;
 }
 
+/* The ranks of a team by their places in the mesh, the order in which terms are combined; *ret_me
+ * is this rank's. */
+static mw_status team_in_mesh_order(const mw_mesh *mesh, const mw_team *team, mw_arena *arena,
+                                    const int **ret, int *ret_me)
+{
+    int n = mw__team_size(team), me = mw__team_rank(team, mw__team_me(team));
+    int *rank = mw__arena_alloc(arena, (size_t)n * sizeof *rank);
+    if (!rank) return MW_NOMEM();
+    for (int i = 0; i < n; i++) {
+        int r = mw__team_rank(team, i), at = i;
+        for (; mesh->place && at > 0 && mesh->place[rank[at - 1]] > mesh->place[r]; at--)
+            rank[at] = rank[at - 1];
+        rank[at] = r;
+    }
+    for (int i = 0; i < n; i++)
+        if (rank[i] == me) *ret_me = i;
+    *ret = rank;
+    return MW_OK;
+}
+
 /* Two phases over the flat shard: I combine chunk `me` of everybody's terms, then fetch the other
  * chunks from those who combined them. */
-static mw_status prepare_chunks(mw_rank *rank, mw_redist *r, mw_hop *hop, int64_t count)
+static mw_status prepare_chunks(mw_redist *r, mw_hop *hop, int64_t count)
 {
-    int n = mw__team_size(hop->transfer.team), me = mw__team_me(hop->transfer.team);
+    int n = mw__team_size(hop->transfer.team), me = 0;
+    const int *team = NULL;
+    MW_TRY(team_in_mesh_order(r->plan.mesh, hop->transfer.team, &r->arena, &team, &me));
     int64_t chunk = (count + n - 1) / n;
     mw_pull *pull = mw__arena_zalloc(&r->arena, (size_t)(2 * n) * sizeof *pull);
     if (!pull) return MW_NOMEM();
@@ -51,8 +73,7 @@ static mw_status prepare_chunks(mw_rank *rank, mw_redist *r, mw_hop *hop, int64_
     mw_pull *gather = pull + n;
     int ngather = 0, nreader = 0;
     for (int i = 0; i < n; i++) {
-        int peer = mw__team_rank(hop->transfer.team, i);
-        mw_pull box = {.peer = peer, .ndim = 1, .from = first, .to = first, .size = {mine}};
+        mw_pull box = {.peer = team[i], .ndim = 1, .from = first, .to = first, .size = {mine}};
         box.from_stride[0] = box.to_stride[0] = 1;
         pull[i] = box;
         pull[i].reduce = (uint8_t)(i ? hop->step->reduce[0].kind : MW_REDUCE_NONE);
@@ -73,7 +94,6 @@ static mw_status prepare_chunks(mw_rank *rank, mw_redist *r, mw_hop *hop, int64_
     hop->second.nreader = mine > 0 ? n - 1 : 0;
     int64_t size = mw_dtype_size(hop->transfer.dtype);
     hop->recv_bytes = ((n - 1) * mine + count - mine) * size;
-    (void)rank;
     return MW_OK;
 }
 
@@ -120,7 +140,7 @@ static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
     hop->two_phases = step->kind == MW_STEP_all_reduce &&
                       mw__all_reduce_in_two_phases(mesh, step->reduce, step->nreduce);
     if (hop->two_phases) {
-        MW_TRY(prepare_chunks(rank, r, hop, mw__layout_local_count(mesh, &step->to, rank->index)));
+        MW_TRY(prepare_chunks(r, hop, mw__layout_local_count(mesh, &step->to, rank->index)));
     } else {
         mw_pulls pulls;
         MW_TRY(mw__pulls_make(mesh, &hop->from, &step->to, step->reduce, step->nreduce, rank->index,
