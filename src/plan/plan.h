@@ -34,15 +34,15 @@ typedef struct mw_step {
     double time_us;
 } mw_step;
 
-enum { MW_PLAN_STEPS = 4 };
+enum { MW_PLAN_STEPS = 12 };
 
 typedef struct mw_plan {
     const mw_mesh *mesh;
     mw_layout from;
+    int64_t recv_bytes, recv_bytes_total, peak_bytes; /* sums over the steps; the largest state */
+    double time_us;
     int nstep;
     mw_step step[MW_PLAN_STEPS];
-    int64_t recv_bytes, recv_bytes_total, peak_bytes;
-    double time_us;
 } mw_plan;
 
 /* The plan from one canonical layout to another of the same sizes and dtype on one mesh.
@@ -50,6 +50,18 @@ typedef struct mw_plan {
  * partial), MW_ERR_NOMEM. */
 MW_NODISCARD mw_status mw__plan_make(const mw_mesh *mesh, const mw_layout *from,
                                      const mw_layout *to, mw_arena *arena, mw_plan *ret);
+
+/* A plan of no steps: the tensor stays as it is. */
+void mw__plan_start(const mw_mesh *mesh, const mw_layout *from, mw_plan *ret);
+
+/* Appends what brings the plan's last state to `to` with one moving step (or one combining and one
+ * moving step, and local ones around them), and counts it. For planners that choose the states
+ * themselves. */
+MW_NODISCARD mw_status mw__plan_add(mw_plan *plan, const mw_layout *to, mw_arena *arena);
+
+/* MW_ERR_LAYOUT unless both have the same shape and dtype. */
+MW_NODISCARD mw_status mw__plan_check_pair(const mw_mesh *mesh, const mw_layout *from,
+                                           const mw_layout *to);
 
 /* Does an all_reduce over these partial axes go in two phases (each rank combines a chunk, then the
  * chunks go round), or does every rank read all terms? */
@@ -109,9 +121,9 @@ typedef struct mw_choice {
     mw_layout *out;    /* [nout] canonical, with dtype */
     mw_meta *out_meta; /* [nout] */
     int nin, nout;
-    double time_us;  /* of the movements that bring the operands there */
-    bool moves;      /* some operand must be redistributed */
-    bool parts;      /* a `^` letter is split: the op's parts run, not its kernel; `out` says nothing */
+    double time_us; /* of the movements that bring the operands there */
+    bool moves;     /* some operand must be redistributed */
+    bool parts; /* a `^` letter is split: the op's parts run, not its kernel; `out` says nothing */
     const char *why; /* what stands in the way of moving nothing; "" where nothing moves */
 } mw_choice;
 

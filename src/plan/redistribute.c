@@ -4,6 +4,8 @@
  * carries that name. */
 #include "plan/plan.h"
 
+enum { STEPS_OF_ONE = 4 }; /* scale, combine, move, mask */
+
 static const struct {
     const char *name, *doc;
     bool moves;
@@ -259,6 +261,12 @@ static bool scatter_over(const mw_mesh *mesh, mw_layout *l, int d, const mw_part
     return true;
 }
 
+/* Steps past nstep are not copied. */
+static void copy_plan(mw_plan *to, const mw_plan *from)
+{
+    memcpy(to, from, offsetof(mw_plan, step) + (size_t)from->nstep * sizeof from->step[0]);
+}
+
 static bool better(const mw_plan *a, const mw_plan *b)
 {
     return b->nstep < 0 || a->time_us < b->time_us ||
@@ -276,24 +284,24 @@ static mw_status add_reduction(mw_plan *plan, const mw_layout *to, const mw_part
     mw_plan *best = mw__arena_alloc(arena, 2 * sizeof *best), *trial = best + 1;
     if (!best) return MW_NOMEM();
     best->nstep = -1;
-    *trial = *plan;
+    copy_plan(trial, plan);
     add_all_reduce(trial, &reduced, reduce, n);
     MW_TRY(add_exchange(trial, to, arena));
-    *best = *trial;
+    copy_plan(best, trial);
     if (!same_dims(&reduced, to)) {
-        *trial = *plan;
+        copy_plan(trial, plan);
         MW_TRY(add_reduce_scatter(trial, to, reduce, n, arena));
-        if (better(trial, best)) *best = *trial;
+        if (better(trial, best)) copy_plan(best, trial);
     }
     for (int d = 0; d < to->ndim && !same_dims(&reduced, to); d++) {
         mw_layout middle = reduced;
         if (!scatter_over(plan->mesh, &middle, d, reduce, n) || same_dims(&middle, to)) continue;
-        *trial = *plan;
+        copy_plan(trial, plan);
         MW_TRY(add_reduce_scatter(trial, &middle, reduce, n, arena));
         MW_TRY(add_exchange(trial, to, arena));
-        if (better(trial, best)) *best = *trial;
+        if (better(trial, best)) copy_plan(best, trial);
     }
-    *plan = *best;
+    copy_plan(plan, best);
     return MW_OK;
 }
 
@@ -329,7 +337,7 @@ static void add_mask(mw_plan *plan, const mw_layout *to)
     step->nreduce = n;
 }
 
-static mw_status check_pair(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to)
+mw_status mw__plan_check_pair(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to)
 {
     bool same = from->ndim == to->ndim && from->dtype == to->dtype;
     for (int d = 0; same && d < from->ndim; d++)
@@ -355,17 +363,25 @@ static int64_t peak_bytes(const mw_plan *plan)
     return peak;
 }
 
-mw_status mw__plan_make(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
-                        mw_arena *arena, mw_plan *ret)
+/* Steps past nstep say nothing and are not cleared: a plan is large. */
+void mw__plan_start(const mw_mesh *mesh, const mw_layout *from, mw_plan *ret)
 {
-    *ret = (mw_plan){.mesh = mesh, .from = *from};
-    if (mw_layout_equal(from, to)) return MW_OK;
-    MW_TRY(check_pair(mesh, from, to));
-    add_scale(ret, to);
+    memset(ret, 0, offsetof(mw_plan, step));
+    ret->mesh = mesh;
+    ret->from = *from;
+    ret->peak_bytes = peak_bytes(ret);
+}
+
+mw_status mw__plan_add(mw_plan *plan, const mw_layout *to, mw_arena *arena)
+{
+    if (mw_layout_equal(state(plan), to)) return MW_OK;
+    if (plan->nstep + STEPS_OF_ONE > MW_PLAN_STEPS)
+        return MW_FAIL(MW_ERR_UNSUPPORTED, "a plan of more than %d steps", MW_PLAN_STEPS);
+    add_scale(plan, to);
     mw_partial reduce[MW_LAYOUT_PARTIALS];
     int n = 0;
     mw_layout target = *to; /* without the partial axes that a mask makes at the end */
-    const mw_layout *now = state(ret);
+    const mw_layout *now = state(plan);
     for (int i = to->npartial - 1; i >= 0; i--) {
         const mw_partial *p = find_partial(now, &to->partial[i]);
         if (!p || p->kind != to->partial[i].kind) drop_partial(&target, &to->partial[i]);
@@ -373,12 +389,21 @@ mw_status mw__plan_make(const mw_mesh *mesh, const mw_layout *from, const mw_lay
     for (int i = 0; i < now->npartial; i++)
         if (!find_partial(&target, &now->partial[i])) reduce[n++] = now->partial[i];
     if (n > 0)
-        MW_TRY(add_reduction(ret, &target, reduce, n, arena));
+        MW_TRY(add_reduction(plan, &target, reduce, n, arena));
     else
-        MW_TRY(add_exchange(ret, &target, arena));
-    add_mask(ret, to);
-    ret->peak_bytes = peak_bytes(ret);
+        MW_TRY(add_exchange(plan, &target, arena));
+    add_mask(plan, to);
+    plan->peak_bytes = peak_bytes(plan);
     return MW_OK;
+}
+
+mw_status mw__plan_make(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
+                        mw_arena *arena, mw_plan *ret)
+{
+    mw__plan_start(mesh, from, ret);
+    if (mw_layout_equal(from, to)) return MW_OK;
+    MW_TRY(mw__plan_check_pair(mesh, from, to));
+    return mw__plan_add(ret, to, arena);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -189,6 +189,8 @@ static mw_status prepare(mw_rank *rank, mw_redist *r, const mw_ttype *from, cons
     r->text = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
     mw__str_done(&text);
     if (!r->text) return MW_NOMEM();
+    r->hop = mw__arena_zalloc(&r->arena, (size_t)(r->plan.nstep + 1) * sizeof *r->hop);
+    if (!r->hop) return MW_NOMEM();
     mw_layout state = from->layout;
     for (int i = 0; i < r->plan.nstep; i++) {
         mw_hop *hop = &r->hop[i];

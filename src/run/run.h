@@ -58,7 +58,7 @@ typedef struct mw_redist {
     uint64_t key[2];
     const mw_ttype *from, *to;
     mw_plan plan;
-    mw_hop hop[MW_PLAN_STEPS];
+    mw_hop *hop;      /* [plan.nstep] */
     const char *text; /* "f32[..] -> f32[..]" */
     mw_arena arena;   /* all that it points to */
     struct mw_redist *next;
@@ -87,7 +87,7 @@ typedef struct mw_call {
     bool moves; /* some operand is prepared */
     bool in_place;
     bool view;
-    bool parts; /* op->parts instead of a kernel */
+    bool parts;                /* op->parts instead of a kernel */
     mw_prepare *prepare;       /* [nin] */
     mw_tensor **ready;         /* [nin] the prepared operands, while the call runs */
     mw_redist *back;           /* in place on a re-placed operand: from there to where it was */
