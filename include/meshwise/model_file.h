@@ -169,9 +169,9 @@ MW_API MW_NODISCARD mw_status mw_model_file_read(const mw_model_file *file,
                                                  const mw_model_tensor *tensor,
                                                  const mw_model_box *box, mw_dtype dtype, void *to);
 
-/* The stored tensor `name` as a tensor of the running program, named so, that lies as `layout` says (its
- * shape must be the stored one, its dtype a float): each rank reads its own shard only. NULL on failure.
- * Local: no communication. */
+/* The stored tensor `name` as a tensor of the running program, named so, that lies as `layout` says
+ * (its shape must be the stored one, its dtype a float): each rank reads its own shard only. NULL
+ * on failure. Local: no communication. */
 MW_API mw_tensor *mw_model_file_load(const mw_model_file *file, const char *name, mw_mesh *mesh,
                                      const mw_layout *layout);
 
