@@ -62,9 +62,9 @@ MW_NODISCARD mw_status mw__comm_wait_readers(mw_comm *comm, const mw_storage *st
  * that names rank, op (from `error->where`) and cause. Local; a world's first failure counts. */
 void mw__comm_fail(mw_comm *comm, const mw_error *error);
 
-/* This rank's program has ended: who waits for it from now on gets an error instead of waiting. Every
- * rank calls this, or mw__comm_fail, before its thread ends: others, or a pool that waits for readers
- * (mw__pool_done), may wait for it otherwise. */
+/* This rank's program has ended: who waits for it from now on gets an error instead of waiting.
+ * Every rank calls this, or mw__comm_fail, before its thread ends: others, or a pool that waits for
+ * readers (mw__pool_done), may wait for it otherwise. */
 void mw__comm_leave(mw_comm *comm);
 
 /* The team of `count` ranks (rising numbers, this rank among them); made on first use, kept by the
