@@ -45,8 +45,8 @@ typedef struct mw__asked {
 void mw__asked_set(mw__asked *asked, const mw_mesh *mesh, const mw__line *line, const mw_cut *part);
 int64_t mw__asked_coord(const mw__asked *asked, int64_t at, int64_t *ret_next);
 
-/* The first position where the coordinate is not 0, if that is in the first list that the part's cut
- * finds; else -1: who wants to know has to look. */
+/* The first position where the coordinate is not 0, if that is in the first list that the part's
+ * cut finds; else -1: who wants to know has to look. */
 int64_t mw__asked_rise(const mw__asked *asked);
 
 /* The parts of axes that cut the line: neighbouring parts of an axis merged, by axis, then major
