@@ -160,9 +160,10 @@ typedef struct mw_op {
     mw_status (*factors)(const mw_call_args *call, mw_arena *arena, mw_rule *rule);
     int (*nout)(const mw_call_args *call); /* of ops that return Tensor[] */
 
-    /* What to do where a letter marked `^` is split: a small program in ops whose intermediate results are
-     * small, instead of gathering the operand. `reductions`: how many small all_reduces it makes, for its
-     * price. Operands come as the tensors of the interpreter, results go to ret_out. */
+    /* What to do where a letter marked `^` is split: a small program in ops whose intermediate
+     * results are small, instead of gathering the operand. `reductions`: how many small all_reduces
+     * it makes, for its price. Operands come as the tensors of the interpreter, results go to
+     * ret_out. */
     mw_status (*parts)(struct mw_interp *in, const mw_call_args *call, mw_tensor *const *operand,
                        mw_tensor **ret_out);
     int reductions;
