@@ -215,4 +215,13 @@ static inline void harness_local(const mw_mesh *mesh, const mw_layout *layout, i
     view->data = NULL;
 }
 
+/* Sets the results' dtypes and shapes to the whole's. */
+static inline void harness_whole(harness *h)
+{
+    for (int i = 0; i < h->rule->nout; i++) {
+        const mw_meta *meta = &h->rule->out_meta[i];
+        mw__view_set(&h->out[i], meta->dtype, meta->ndim, meta->shape);
+    }
+}
+
 #endif

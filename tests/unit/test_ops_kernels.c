@@ -2,59 +2,10 @@
  * written, inputs untouched; and for each letter that may be split, the shards' results make the
  * whole's: pasted where the letter reaches the result, reduced where it does not. A wrong rule, or
  * a kernel that takes global sizes for local ones, fails here without a single rank. */
-#include "op_harness.h"
+#include "op_table.h"
 #include "ops/args.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-static const uint64_t seed = 20240611;
-
-/* Names the op and the sample in every failure. */
-typedef struct place {
-    const char *word;
-    int sample;
-    const mw_op *op;
-} place;
-
-#define FAIL_AT(p, ...)                                                    \
-    do {                                                                   \
-        print_error("%s, sample %d (seed %llu): ", (p)->word, (p)->sample, \
-                    (unsigned long long)seed);                             \
-        print_error(__VA_ARGS__);                                          \
-        print_error("\n  last error: %s\n", mw_last_error()->says);        \
-        fail();                                                            \
-    } while (0)
-
-typedef void (*visit)(const place *p, mw_sample *sample, mw_rule *rule, mw_arena *arena);
-
-/* Calls back for each sample of each op, with its rule made. */
-static void each_sample(visit f)
-{
-    for (int id = 0; id < (int)MW_OP_COUNT; id++) {
-        place p = {mw__op_word((mw_op_id)id), 0, mw__op_at((mw_op_id)id)};
-        for (; p.sample < mw__sample_count(p.op->samples); p.sample++) {
-            mw_arena arena;
-            mw_sample sample;
-            mw_rule rule;
-            mw_error_clear();
-            mw__arena_init(&arena);
-            if (mw__sample_make(p.op, p.sample, seed, &arena, &sample) != MW_OK)
-                FAIL_AT(&p, "the sample cannot be made");
-            if (mw__rule_of(&sample.call, &arena, &rule) != MW_OK)
-                FAIL_AT(&p, "the call has no rule");
-            if (sample.call.nin > HARNESS_OPERANDS || rule.nout > HARNESS_OPERANDS)
-                FAIL_AT(&p, "more operands than the test holds");
-            f(&p, &sample, &rule, &arena);
-            mw__arena_done(&arena);
-        }
-    }
-}
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
@@ -103,14 +54,6 @@ static void calls_print(void **state)
 
 /* ---- one rank ------------------------------------------------------------------------------- */
 
-static void set_whole(harness *h)
-{
-    for (int i = 0; i < h->rule->nout; i++) {
-        const mw_meta *meta = &h->rule->out_meta[i];
-        mw__view_set(&h->out[i], meta->dtype, meta->ndim, meta->shape);
-    }
-}
-
 static size_t bytes_of(const mw_view *view)
 {
     return (size_t)(mw__view_count(view) * mw_dtype_size(view->dtype));
@@ -130,8 +73,8 @@ static void run_whole(const place *p, mw_sample *sample, mw_rule *rule, mw_arena
     harness first = {.sample = sample, .rule = rule, .arena = arena, .in = sample->in};
     harness second = first;
     uint64_t before = hash_of_inputs(sample);
-    set_whole(&first);
-    set_whole(&second);
+    harness_whole(&first);
+    harness_whole(&second);
     if (harness_run(&first, 0x5a) != MW_OK) FAIL_AT(p, "does not run");
     if (harness_run(&second, 0xff) != MW_OK) FAIL_AT(p, "does not run again");
     if (hash_of_inputs(sample) != before) FAIL_AT(p, "writes to its operands");
@@ -147,22 +90,6 @@ static void kernels_write_what_was_inferred(void **state)
 }
 
 /* ---- shards --------------------------------------------------------------------------------- */
-
-static double tolerance(mw_dtype dtype)
-{
-    switch (dtype) {
-    case MW_DTYPE_f64:
-        return 1e-12;
-    case MW_DTYPE_f32:
-        return 1e-5;
-    case MW_DTYPE_f16:
-        return 4e-3;
-    case MW_DTYPE_bf16:
-        return 3e-2;
-    default:
-        return 0;
-    }
-}
 
 static void compare(const place *p, const mw_view *expected, const mw_view *got, const char *letter,
                     int ranks)
@@ -306,7 +233,7 @@ static void run_shards(const place *p, mw_sample *sample, mw_rule *rule, mw_aren
     static const char *const meshes[] = {"x=2", "x=3", "x=7"};
     if (p->op->reshape) return; /* has no letters: the layouts are regrouped */
     harness whole = {.sample = sample, .rule = rule, .arena = arena, .in = sample->in};
-    set_whole(&whole);
+    harness_whole(&whole);
     if (harness_run(&whole, 0x5a) != MW_OK) FAIL_AT(p, "does not run");
     for (int letter = 0; letter < rule->nletter; letter++) {
         if (!may_split(rule, letter)) continue;
