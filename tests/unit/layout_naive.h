@@ -1,5 +1,6 @@
-/* A naive reading of layouts, to judge the library by: every list of positions is written out, every
- * cut copies chunks. Also random dims. Shares nothing with src/mesh but the struct that holds a dim. */
+/* A naive reading of layouts, to judge the library by: every list of positions is written out,
+ * every cut copies chunks. Also random dims. Shares nothing with src/mesh but the struct that holds
+ * a dim. */
 #ifndef LAYOUT_NAIVE_H
 #define LAYOUT_NAIVE_H
 
@@ -27,8 +28,8 @@ static inline naive_list naive_chunk(const naive_list *list, int64_t parts, int6
     return chunk;
 }
 
-static inline void naive_cut(const mw_mesh *mesh, const mw_cut *cut, int ncut, const naive_list *list,
-                             const int *coord, naive_list *out)
+static inline void naive_cut(const mw_mesh *mesh, const mw_cut *cut, int ncut,
+                             const naive_list *list, const int *coord, naive_list *out)
 {
     if (ncut == 0) {
         for (int i = 0; i < list->n; i++)
@@ -132,10 +133,14 @@ static inline void naive_count(naive_counts *counts, const mw_mesh *mesh, const 
             const mw_cut *cut = &dim->cut[c];
             uneven = uneven || left % cut->size != 0;
             left = left / cut->size;
-            if (cut->axis < 0) counts->local++;
-            else if (cut->joint) counts->joint++;
-            else if (cut->size != mw_mesh_axis_size(mesh, cut->axis)) counts->sub++;
-            else counts->plain++;
+            if (cut->axis < 0)
+                counts->local++;
+            else if (cut->joint)
+                counts->joint++;
+            else if (cut->size != mw_mesh_axis_size(mesh, cut->axis))
+                counts->sub++;
+            else
+                counts->plain++;
         }
     }
     counts->uneven += uneven;
@@ -177,8 +182,7 @@ static inline mw_dim naive_random_dim(const mw_mesh *mesh, uint64_t *seed, int64
         if (!(axes >> a & 1) || naive_below(seed, 2)) continue;
         while (before < whole || whole == 1) {
             int piece = whole / before;
-            if (naive_below(seed, 3) == 0)
-                do
+            if (naive_below(seed, 3) == 0) do
                     piece = 1 + naive_below(seed, whole / before);
                 while (whole / before % piece != 0);
             part[npart].axis = (int16_t)a;
