@@ -211,8 +211,7 @@ static void print_body(const mw_op_info *info)
 
 static void print_calls(void)
 {
-    printf("/* What the functions of meshwise/ops.h do: made from the op table by tools/gen_ops "
-           "(`make docs`). */\n"
+    printf("/* What the functions of meshwise/ops.h do: made from the op table by `make docs`. */\n"
            "#include \"run/values.h\"\n\n#include <meshwise/ops.h>\n\n"
            "/* clang-format off */\n#define OP(name) extern const mw_op mw_op_##name;\n"
            "#include \"ops/ops.def\"\n#undef OP\n");

@@ -1,5 +1,4 @@
-/* What the functions of meshwise/ops.h do: made from the op table by tools/gen_ops (`make docs`).
- */
+/* What the functions of meshwise/ops.h do: made from the op table by `make docs`. */
 #include "run/values.h"
 
 #include <meshwise/ops.h>
