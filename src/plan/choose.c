@@ -625,8 +625,9 @@ static mw_status choose_reshape(chooser *c, const mw_layout *in, mw_choice *ret)
         mw__axes_str(c->mesh, in_the_way, &axes);
         ret->why = mw__arena_printf(c->arena, "the new dims cut through what %s holds",
                                     mw__str_text(&axes));
+        bool whole = ret->why && !axes.failed;
         mw__str_done(&axes);
-        if (!ret->why) return MW_NOMEM();
+        if (!whole) return MW_NOMEM();
     }
     to->npartial = from->npartial;
     memcpy(to->partial, from->partial, sizeof to->partial);

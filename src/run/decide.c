@@ -224,9 +224,10 @@ static mw_status set_texts(mw_call *call, mw_mesh *mesh, mw_tensor *const *opera
     }
     call->text = mw__arena_strndup(arena, mw__str_text(&text), text.length);
     call->result = mw__arena_strndup(arena, mw__str_text(&result), result.length);
+    bool whole = !text.failed && !result.failed && call->text && call->result;
     mw__str_done(&text);
     mw__str_done(&result);
-    return call->text && call->result ? MW_OK : MW_NOMEM();
+    return whole ? MW_OK : MW_NOMEM();
 }
 
 /* The choice keeps its arrays in the call's arena; what else deciding needs is scratch. */

@@ -72,6 +72,14 @@ static void say_where(const mw_rank *rank, const char *op, const mw_tensor *t)
     mw__str_done(&text);
 }
 
+/* Before anything has moved: what every rank sees alike is an error; a lack of memory, which this
+ * rank alone may have, is told to the others, or they would wait for it in the next collective. */
+static void refuse(mw_rank *rank, const char *op, const mw_tensor *t, mw_status status)
+{
+    say_where(rank, op, t);
+    if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
+}
+
 /* The tensor as `redist` leaves it: a temporary handle. */
 static mw_status place(mw_rank *rank, const char *op, mw_tensor *t, mw_redist *redist,
                        mw_tensor **ret)
@@ -110,8 +118,9 @@ mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const 
     if (!rank) return NULL;
     rank->site = site;
     mw_redist *redist;
-    if (redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist) != MW_OK) {
-        say_where(rank, "mark_sharding", t);
+    mw_status status = redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist);
+    if (status != MW_OK) {
+        refuse(rank, "mark_sharding", t, status);
         return NULL;
     }
     return mark(rank, t, redist);
@@ -133,7 +142,7 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
         status = mw__redist_get(rank, t->type, &want, &redist);
     }
     if (status != MW_OK) {
-        say_where(rank, "mark_sharding", t);
+        refuse(rank, "mark_sharding", t, status);
         return NULL;
     }
     return mark(rank, t, redist);
@@ -145,8 +154,9 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
     if (!rank) return NULL;
     rank->site = site;
     mw_redist *redist;
-    if (redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist) != MW_OK) {
-        say_where(rank, "redistribute", t);
+    mw_status status = redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist);
+    if (status != MW_OK) {
+        refuse(rank, "redistribute", t, status);
         return NULL;
     }
     mw_tensor *placed, *out;
@@ -174,8 +184,10 @@ mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, i
     mw_layout whole = mw_layout_replicated(dtype, ndim, shape), want = whole;
     mw_ttype pretend = {.mesh = mesh, .layout = whole};
     mw_tensor like = {.type = &pretend};
-    if (mw__layout_check(mesh, &whole) != MW_OK || layout_of(mesh, &like, layout, &want) != MW_OK)
-        return NULL;
+    mw_status status = mw__layout_check(mesh, &whole);
+    if (status == MW_OK) status = layout_of(mesh, &like, layout, &want);
+    if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
+    if (status != MW_OK) return NULL;
     if (want.npartial) {
         (void)MW_FAIL(MW_ERR_LAYOUT, "from_data: %s is partial; data is whole", layout);
         return NULL;
@@ -184,8 +196,7 @@ mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, i
     if (!t || rank->fake) return t;
     mw_pulls pulls;
     mw__arena_clear(&rank->plan_scratch);
-    mw_status status =
-        mw__pulls_make(mesh, &whole, &want, NULL, 0, rank->index, &rank->plan_scratch, &pulls);
+    status = mw__pulls_make(mesh, &whole, &want, NULL, 0, rank->index, &rank->plan_scratch, &pulls);
     for (int i = 0; status == MW_OK && i < pulls.npull; i++)
         mw__pull_run(&pulls.pull[i], dtype, data, t->local.data);
     return mw__rank_failed(rank, status) == MW_OK ? t : NULL;

@@ -34,7 +34,8 @@ static const char *transfer_text(mw_redist *r, const mw_hop *hop)
     mw__step_str(r->plan.mesh, hop->step, &text);
     mw__str_puts(&text, " of ");
     mw__layout_str(r->plan.mesh, &hop->from, &text);
-    char *copy = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
+    char *copy =
+        text.failed ? NULL : mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
     mw__str_done(&text);
     return copy;
 }
@@ -186,7 +187,7 @@ static mw_status prepare(mw_rank *rank, mw_redist *r, const mw_ttype *from, cons
     mw__layout_str(from->mesh, &from->layout, &text);
     mw__str_puts(&text, " to ");
     mw__layout_str(from->mesh, to, &text);
-    r->text = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
+    if (!text.failed) r->text = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
     mw__str_done(&text);
     if (!r->text) return MW_NOMEM();
     r->hop = mw__arena_zalloc(&r->arena, (size_t)(r->plan.nstep + 1) * sizeof *r->hop);
