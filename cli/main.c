@@ -72,9 +72,8 @@ int cli_usage(const cli_args *args, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    (void)mw_error_set(MW_ERR_ARG, "%s", text);
-    mw_error_hint("see `meshwise %s%s--help`", args->command ? args->command : "",
-                  args->command ? " " : "");
+    (void)mw_error_set(MW_ERR_ARG, "%s (see `meshwise %s%s--help`)", text,
+                       args->command ? args->command : "", args->command ? " " : "");
     return cli_report(args);
 }
 
@@ -95,6 +94,20 @@ static int find_option(const char *command, const char *text, const char **ret_v
     return -1;
 }
 
+static int unknown_option(const cli_args *args, const char *text)
+{
+    const char *names[OPT_COUNT], *near;
+    char name[40];
+    int n = 0;
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (has_word(options[i].commands, args->command)) names[n++] = options[i].spelling;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    near =
+        strlen(name) > 3 ? mw_nearest_name(name, names, n) : NULL; /* -x is near to every letter */
+    return cli_usage(args, "%s has no option %.60s%s%s%s", args->command, text,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 /* Reads the arguments after the command into `args`; an exit code on failure, else -1. */
 static int read_args(cli_args *args, int argc, char **argv)
 {
@@ -110,7 +123,7 @@ static int read_args(cli_args *args, int argc, char **argv)
             continue;
         }
         int id = find_option(args->command, strcmp(text, "-h") == 0 ? "--help" : text, &value);
-        if (id < 0) return cli_usage(args, "%s has no option %s", args->command, text);
+        if (id < 0) return unknown_option(args, text);
         if (!options[id].argument && value)
             return cli_usage(args, "%s takes no value", options[id].spelling);
         if (options[id].argument && !value) {
@@ -125,25 +138,51 @@ static int read_args(cli_args *args, int argc, char **argv)
     return -1;
 }
 
-/* MESHWISE_FAULT=alloc:N fails the N-th request for memory; rank:R,op:N is read by the commands. */
-static void plant_fault(mw_fault_allocator *fault)
+/* Reads a whole number at *at, moves past it, and then past `after`. */
+static bool take_number(const char **at, const char *after, int64_t *ret)
 {
-    const char *text = getenv("MESHWISE_FAULT");
-    if (!text || strncmp(text, "alloc:", 6) != 0) return;
-    mw_fault_allocator_init(fault, strtoll(text + 6, NULL, 10), 0);
+    char *end;
+    if (**at < '0' || **at > '9') return false;
+    *ret = strtoll(*at, &end, 10);
+    if (strncmp(end, after, strlen(after)) != 0) return false;
+    *at = end + strlen(after);
+    return true;
+}
+
+/* MESHWISE_FAULT, for tests: alloc:N fails the N-th request for memory; rank:R,op:N is carried out
+ * by the commands that launch ranks. Anything else is a mistake: a test that injects nothing would
+ * pass. */
+static bool plant_fault(mw_fault_allocator *fault)
+{
+    const char *at = getenv("MESHWISE_FAULT");
+    int64_t n, rank;
+    if (!at) return true;
+    if (strncmp(at, "rank:", 5) == 0) {
+        at += 5;
+        return take_number(&at, ",op:", &rank) && take_number(&at, "", &n) && !*at;
+    }
+    if (strncmp(at, "alloc:", 6) != 0) return false;
+    at += 6;
+    if (!take_number(&at, "", &n) || *at) return false;
+    mw_fault_allocator_init(fault, n, 0);
     mw_allocator_use(&fault->allocator);
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     (void)signal(SIGPIPE, SIG_DFL);
     static mw_fault_allocator fault;
-    plant_fault(&fault);
+    bool planted = plant_fault(&fault);
     cli_args args = {0};
     for (int i = 1; i < argc; i++) /* early, so that every error can be JSON */
         args.json = args.json || strcmp(argv[i], "--json") == 0;
-    if (argc < 2) return cli_usage(&args, "no command: run, eval, tokenize, ops or bench");
-    const char *name = argv[1];
+    if (!planted)
+        return cli_usage(&args, "MESHWISE_FAULT is `%.60s`: expected alloc:N or rank:R,op:N",
+                         getenv("MESHWISE_FAULT"));
+    const char *name = argc > 1 ? argv[1] : "";
+    if (!*name || strcmp(name, "--json") == 0)
+        return cli_usage(&args, "no command: run, eval, tokenize, ops or bench");
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands(stdout);
         return 0;
@@ -165,7 +204,10 @@ int main(int argc, char **argv)
     }
     args.command = command->name;
     args.positional = malloc((size_t)argc * sizeof *args.positional);
-    if (!args.positional) return mw_status_exit(MW_ERR_NOMEM);
+    if (!args.positional) {
+        (void)mw_error_set(MW_ERR_NOMEM, "out of memory");
+        return cli_report(&args);
+    }
     int code = read_args(&args, argc - 2, argv + 2);
     if (code < 0 && args.value[OPT_help]) {
         print_help(command);
