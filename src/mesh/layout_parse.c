@@ -1,8 +1,15 @@
-/* Layout text, read: `f32[2·8@y, 16@x,(z,w)]{sum:v}`. The grammar stands in docs/layout.md.
+/* Layout text, read: `f32[2·8@y, 16@x,(z,w)]{sum:v}`.
  *
- * One pass, no look-back: after a comma a digit starts a dim, anything else goes on with the cuts.
- * Every axis (or part of one) is written down as it is used, so that a second use is an error under
- * its own caret. The result is canonical: the spelling is forgotten. */
+ *     layout  = [dtype] "[" [dim {"," dim}] "]" ["{" partial {"," partial} "}"]
+ *     dim     = factor {("·" | "*") factor} ["?"]
+ *     factor  = size ["@" cut {"," cut}]
+ *     cut     = axis | "(" axis {"," axis} ")" | ":" chunks
+ *     axis    = name [":" "(" major ")" size]
+ *     partial = kind ":" axis {"," axis}
+ *
+ * One pass: after a comma a digit starts a dim, anything else goes on with the cuts. Every axis (or
+ * part of one) is written down as it is used, so that a second use is an error under its own caret.
+ * The result is canonical: the spelling is forgotten. */
 #include "mesh/mesh.h"
 
 #include "mesh/owner.h"

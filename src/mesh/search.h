@@ -4,6 +4,9 @@
 
 #include "mesh/line.h"
 
+/* Larger dims are not searched: sizes times ranks stay far from the end of 64 bits. */
+#define MW__SEARCH_SIZE ((int64_t)1 << 44)
+
 /* What to find: a dim of `size` positions, whose position u is held, on each of the parts, by the
  * coordinate that holds position u * stride of `line`. */
 typedef struct mw__wanted {

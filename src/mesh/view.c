@@ -263,6 +263,7 @@ static bool search_view(const mw_mesh *mesh, const mw_dim *from, int nfrom, cons
     mw__line line;
     mw_cut pending[MW__LINE_CUTS];
     mw__line_set(&line, from, nfrom);
+    if (line.size > MW__SEARCH_SIZE) return false;
     view v = {.mesh = mesh, .line = &line, .nto = nto, .size = sizes, .to = ret_to};
     for (int c = 0; c < line.ncut; c++)
         v.most_local += line.cut[c].axis < 0;
