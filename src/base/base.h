@@ -24,11 +24,13 @@
  * hangs there. */
 struct mw_rank;
 struct mw__pool;
+typedef struct mw__workers mw__workers;
 typedef struct mw__ctx {
     mw_error error;
     const mw_allocator *allocator; /* never NULL */
     int64_t allocations;           /* calls that asked for memory, for tests and budgets */
-    struct mw__pool *pool;         /* free storages, see tensor/storage.h */
+    struct mw__pool *pool;         /* free storages, see tensor/storage.c */
+    mw__workers *workers;          /* helper threads of this rank; NULL: none */
     struct mw_rank *rank;          /* NULL outside a launched program */
 } mw__ctx;
 
@@ -102,6 +104,15 @@ void *mw__arena_alloc(mw_arena *arena, size_t size);  /* 16-byte aligned; NULL o
 void *mw__arena_zalloc(mw_arena *arena, size_t size); /* zeroed */
 char *mw__arena_strndup(mw_arena *arena, const char *text, size_t length);
 char *mw__arena_printf(mw_arena *arena, const char *format, ...) MW_PRINTF(2, 3);
+
+/* Helper threads of a rank, for large kernels: `threads` - 1 of them. The caller frees them.
+ * mw__workers_run calls job(arg, 0 .. jobs - 1), at most one job a thread, and returns when all are
+ * done; without workers (NULL) the caller does all. Jobs may allocate; they run in contexts of
+ * their own. */
+MW_NODISCARD mw_status mw__workers_new(int threads, mw__workers **ret);
+void mw__workers_free(mw__workers *workers);         /* NULL is fine */
+int mw__workers_threads(const mw__workers *workers); /* 1 without */
+void mw__workers_run(mw__workers *workers, void (*job)(void *arg, int index), void *arg, int jobs);
 
 /* ---- text ----------------------------------------------------------------------------------
  * A growing, NUL-terminated string. A failed append sets `failed` and is ignored from then on, so

@@ -258,7 +258,7 @@ static mw_status no_terms(const mw_product *p, mw_dtype dtype, mw_arena *scratch
     return finish(p, y, scratch);
 }
 
-mw_status mw__product_run(const mw_product *p, mw_arena *scratch)
+static mw_status run_here(const mw_product *p, mw_arena *scratch)
 {
     if (p->c.rows == 0 || p->c.cols == 0) return MW_OK;
     if (mw_dtype_kind_of(p->c.dtype) != MW_KIND_FLOAT) return integers(p, scratch);
@@ -273,4 +273,45 @@ mw_status mw__product_run(const mw_product *p, mw_arena *scratch)
     flipped.b = mw__mat_flip(p->a);
     flipped.c = mw__mat_flip(p->c);
     return few_rows(&flipped, dtype, scratch);
+}
+
+/* ---- shared by the threads of a rank ---------------------------------------------------------
+ */
+
+enum { LEAST_SHARED = 1 << 17, COLUMNS = 64 }; /* multiplications worth waking a thread for */
+
+typedef struct shared {
+    const mw_product *p;
+    int jobs;
+    mw_status status[256];
+} shared;
+
+/* One thread's columns of c, whole blocks of them. */
+static void run_share(void *arg, int index)
+{
+    shared *s = arg;
+    int64_t blocks = (s->p->c.cols + COLUMNS - 1) / COLUMNS;
+    int64_t first = blocks * index / s->jobs * COLUMNS;
+    int64_t end = MW_MIN(s->p->c.cols, blocks * (index + 1) / s->jobs * COLUMNS);
+    mw_product part = *s->p;
+    part.b.cols = part.c.cols = end - first;
+    part.b.data = mw__mat_at(part.b.data, part.b.dtype, first * part.b.col_stride);
+    part.c.data = mw__mat_at(part.c.data, part.c.dtype, first * part.c.col_stride);
+    mw_arena scratch;
+    mw__arena_init(&scratch);
+    s->status[index] = run_here(&part, &scratch);
+    mw__arena_done(&scratch);
+}
+
+mw_status mw__product_run(const mw_product *p, mw_arena *scratch)
+{
+    mw__workers *workers = mw__ctx_get()->workers;
+    if (MW_LIKELY(!workers) ||
+        (double)p->c.rows * (double)p->c.cols * (double)p->a.cols < LEAST_SHARED)
+        return run_here(p, scratch);
+    shared s = {.p = p, .jobs = mw__workers_threads(workers)};
+    mw__workers_run(workers, run_share, &s, s.jobs);
+    for (int i = 0; i < s.jobs; i++)
+        if (s.status[i] != MW_OK) return MW_FAIL(s.status[i], "%s", mw_status_text(s.status[i]));
+    return MW_OK;
 }

@@ -28,7 +28,11 @@ static void *run_rank(void *user)
 {
     mw_rank *rank = user;
     mw__ctx *former = mw__ctx_swap(&rank->ctx);
-    rank->ended = rank->program(rank->user);
+    int threads = rank->options->threads;
+    rank->ended = threads > 1 ? mw__workers_new(threads, &rank->ctx.workers) : MW_OK;
+    if (rank->ended == MW_OK) rank->ended = rank->program(rank->user);
+    mw__workers_free(rank->ctx.workers);
+    rank->ctx.workers = NULL;
     if (rank->ended != MW_OK) {
         if (rank->ctx.error.code == MW_OK)
             (void)MW_FAIL(rank->ended, "the program ended with: %s", mw_status_text(rank->ended));
