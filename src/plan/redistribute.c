@@ -58,7 +58,9 @@ static bool same_dims(const mw_layout *a, const mw_layout *b)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* All cuts on `axes` come last in their factor of the dim. */
+/* All cuts on `axes` come last in their factor of the dim, none of them jointly with one that
+ * stays: then what the ranks of these axes hold is together what they would hold without these
+ * cuts. */
 static bool cuts_last(const mw_dim *dim, uint32_t axes)
 {
     int at = 0;
@@ -66,7 +68,8 @@ static bool cuts_last(const mw_dim *dim, uint32_t axes)
         bool seen = false;
         for (int i = 0; i < dim->cuts[f]; i++, at++) {
             bool on = dim->cut[at].axis >= 0 && (axes >> dim->cut[at].axis & 1);
-            if (seen && !on) return false;
+            bool breaks_up = on && !seen && dim->cut[at].joint;
+            if ((seen && !on) || breaks_up) return false;
             seen = seen || on;
         }
     }
@@ -432,7 +435,10 @@ void mw__step_str(const mw_mesh *mesh, const mw_step *step, mw_str *to)
         mw__str_printf(to, " %d->%d", step->dim, step->to_dim);
     else if (step->dim >= 0)
         mw__str_printf(to, " dim %d", step->dim);
-    if (step->nreduce) mw__str_printf(to, " %s", mw__reduce_name(step->reduce[0].kind));
+    for (int i = 0; i < step->nreduce; i++)
+        if (i == 0 || step->reduce[i].kind != step->reduce[i - 1].kind)
+            mw__str_printf(to, "%c%s", i ? ',' : ' ',
+                           mw__reduce_name((mw_reduce)step->reduce[i].kind));
 }
 
 void mw__plan_str(const mw_plan *plan, mw_str *to)

@@ -7,8 +7,14 @@
 /* ---- preparing ---------------------------------------------------------------------------------
  */
 
-/* Every partial axis of the step at this rank's coordinate 0: it is the one that keeps the value.
- */
+/* May every term be the value itself? */
+static bool same_on_all(unsigned kind)
+{
+    return kind == MW_REDUCE_AVG || kind == MW_REDUCE_MAX || kind == MW_REDUCE_MIN;
+}
+
+/* On every axis of the step over which terms add up, this rank's coordinate is 0: it is the one
+ * that keeps the value. */
 static bool at_first(const mw_rank *rank, const mw_mesh *mesh, const mw_step *step)
 {
     int coord[MW_MESH_AXES];
@@ -16,6 +22,7 @@ static bool at_first(const mw_rank *rank, const mw_mesh *mesh, const mw_step *st
     for (int i = 0; i < step->nreduce; i++) {
         const mw_partial *p = &step->reduce[i];
         int unit = mesh->size[p->axis] / (p->major * p->size);
+        if (same_on_all(p->kind)) continue;
         if (coord[p->axis] / unit % p->size != 0) return false;
     }
     return true;
@@ -306,13 +313,11 @@ static mw_status run_values(mw_rank *rank, mw_hop *hop, mw_tensor *in, mw_tensor
     if (hop->moves) return run_transfers(rank, hop, in, out);
     if (rank->fake) return MW_OK;
     if (hop->step->kind == MW_STEP_mask || hop->step->kind == MW_STEP_scale) {
-        mw_reduce kind = (mw_reduce)hop->step->reduce[0].kind;
-        bool same_on_all = kind == MW_REDUCE_AVG || kind == MW_REDUCE_MAX || kind == MW_REDUCE_MIN;
-        if (hop->step->kind == MW_STEP_scale || hop->keeps || same_on_all) {
+        if (hop->step->kind == MW_STEP_scale || hop->keeps) {
             mw__view_copy(&out->local, &in->local);
             if (hop->step->kind == MW_STEP_scale) scale(&out->local, hop->factor);
         } else {
-            fill_identity(&out->local, kind);
+            fill_identity(&out->local, (mw_reduce)hop->step->reduce[0].kind);
         }
         return MW_OK;
     }
