@@ -167,7 +167,7 @@ mw_dim mw__dim_canonical(const mw_mesh *mesh, const mw_dim *dim)
         ret = mw__dim_tidy(dim);
         if (ret.ncut == 0)
             ret = mw__dim_plain(size);
-        else if (!is_least(&ret))
+        else if (size <= MW__SEARCH_SIZE && !is_least(&ret))
             ret = search_least(mesh, &ret);
     }
     ret.open = dim->open;
