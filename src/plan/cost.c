@@ -39,22 +39,28 @@ static mw_status list(const mw_mesh *mesh, const mw_dim *dim, const int *coord, 
     return MW_OK;
 }
 
-static mw_status count_shared(const mw_mesh *mesh, const mw_dim *from, const mw_dim *to,
-                              const int *coord, mw_arena *arena, shared *ret)
+/* One rank's place: its coordinates on the source's mesh and on the target's. */
+typedef struct place {
+    const mw_mesh *mesh, *to_mesh;
+    const int *coord, *to_coord;
+} place;
+
+static mw_status count_shared(const place *p, const mw_dim *from, const mw_dim *to, mw_arena *arena,
+                              shared *ret)
 {
-    ret->target = mw__dim_local_size(mesh, to, coord);
-    if (mw__dim_whole(from) || mw__dim_equal(from, to)) {
+    ret->target = mw__dim_local_size(p->to_mesh, to, p->to_coord);
+    if (mw__dim_whole(from) || (p->mesh == p->to_mesh && mw__dim_equal(from, to))) {
         ret->both = ret->target;
         return MW_OK;
     }
     if (mw__dim_whole(to)) {
-        ret->both = mw__dim_local_size(mesh, from, coord);
+        ret->both = mw__dim_local_size(p->mesh, from, p->coord);
         return MW_OK;
     }
     mw_range *a, *b;
     int64_t na, nb, i = 0, j = 0, both = 0;
-    MW_TRY(list(mesh, from, coord, arena, &a, &na));
-    MW_TRY(list(mesh, to, coord, arena, &b, &nb));
+    MW_TRY(list(p->mesh, from, p->coord, arena, &a, &na));
+    MW_TRY(list(p->to_mesh, to, p->to_coord, arena, &b, &nb));
     while (i < na && j < nb) {
         int64_t first = MW_MAX(a[i].first, b[j].first), end = MW_MIN(a[i].end, b[j].end);
         if (first < end) both += end - first;
@@ -92,9 +98,10 @@ static mw_status fill_table(const mw_mesh *mesh, const mw_dim *from, const mw_di
     table->at = mw__arena_alloc(arena, (size_t)mw__team_count(mesh, table->axes) * sizeof(shared));
     if (!table->at) return MW_NOMEM();
     int coord[MW_MESH_AXES] = {0};
+    place p = {mesh, mesh, coord, coord};
     int64_t i = 0;
     do
-        MW_TRY(count_shared(mesh, from, to, coord, arena, &table->at[i++]));
+        MW_TRY(count_shared(&p, from, to, arena, &table->at[i++]));
     while (next(mesh, table->axes, coord));
     return MW_OK;
 }
@@ -130,4 +137,24 @@ mw_status mw__moved(const mw_mesh *mesh, const mw_layout *from, const mw_layout 
                     mw_arena *arena, mw_moved *ret)
 {
     return mw__moved_terms(mesh, from, to, 1, arena, ret);
+}
+
+mw_status mw__moved_each(const mw_mesh *mesh, const mw_layout *from, const mw_mesh *to_mesh,
+                         const mw_layout *to, int terms, mw_arena *arena, int64_t *each)
+{
+    int coord[MW_MESH_AXES], to_coord[MW_MESH_AXES];
+    place p = {mesh, to_mesh, coord, to_coord};
+    for (int r = 0; r < mesh->nrank; r++) {
+        mw__mesh_coords(mesh, r, coord);
+        mw__mesh_coords(to_mesh, r, to_coord);
+        int64_t target = 1, both = 1;
+        for (int d = 0; d < from->ndim; d++) {
+            shared s;
+            MW_TRY(count_shared(&p, &from->dim[d], &to->dim[d], arena, &s));
+            target *= s.target;
+            both *= s.both;
+        }
+        each[r] = target * terms - both;
+    }
+    return MW_OK;
 }

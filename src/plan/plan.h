@@ -20,12 +20,17 @@ typedef enum mw_step_kind {
 const char *mw__step_name(mw_step_kind kind);
 bool mw__step_moves(mw_step_kind kind);
 
+enum { MW_STEP_PARTS = 8 };
+
 /* One step: the tensor goes from the layout before it to `to`. */
 typedef struct mw_step {
     mw_step_kind kind;
     uint32_t axes;   /* mesh axes whose ranks talk: the team has equal coordinates on the rest */
     int dim, to_dim; /* tensor dims, -1 where it has none */
     mw_layout to;
+    const mw_mesh *mesh;         /* of `to`, where it is not the plan's; else NULL */
+    mw_cut part[MW_STEP_PARTS];  /* the parts of axes that it is about, where it is known which */
+    int npart;
     mw_partial
         reduce[MW_LAYOUT_PARTIALS]; /* the partial axes whose terms are combined, made or scaled */
     int nreduce;
@@ -50,6 +55,9 @@ typedef struct mw_plan {
  * partial), MW_ERR_NOMEM. */
 MW_NODISCARD mw_status mw__plan_make(const mw_mesh *mesh, const mw_layout *from,
                                      const mw_layout *to, mw_arena *arena, mw_plan *ret);
+
+/* The mesh on which the state after step `i` lies; -1: the source. */
+const mw_mesh *mw__plan_mesh(const mw_plan *plan, int i);
 
 /* A plan of no steps: the tensor stays as it is. */
 void mw__plan_start(const mw_mesh *mesh, const mw_layout *from, mw_plan *ret);
@@ -87,10 +95,20 @@ MW_NODISCARD mw_status mw__pulls_make(const mw_mesh *mesh, const mw_layout *from
                                       const mw_layout *to, const mw_partial *reduce, int nreduce,
                                       int rank, mw_arena *arena, mw_pulls *ret);
 
+/* The same where `to` lies on another mesh over the same ranks. */
+MW_NODISCARD mw_status mw__pulls_between(const mw_mesh *mesh, const mw_layout *from,
+                                         const mw_mesh *to_mesh, const mw_layout *to,
+                                         const mw_partial *reduce, int nreduce, int rank,
+                                         mw_arena *arena, mw_pulls *ret);
+
 /* How many other ranks pull from `rank` in that same transfer. */
 MW_NODISCARD mw_status mw__pulls_readers(const mw_mesh *mesh, const mw_layout *from,
                                          const mw_layout *to, const mw_partial *reduce, int nreduce,
                                          int rank, mw_arena *arena, int *ret);
+MW_NODISCARD mw_status mw__readers_between(const mw_mesh *mesh, const mw_layout *from,
+                                           const mw_mesh *to_mesh, const mw_layout *to,
+                                           const mw_partial *reduce, int nreduce, int rank,
+                                           mw_arena *arena, int *ret);
 
 /* The ranks that differ from `rank` only on the axes of the mask, rising; count <= mesh ranks. */
 int mw__team_ranks(const mw_mesh *mesh, uint32_t axes, int rank, int *ret_ranks);
@@ -109,6 +127,12 @@ MW_NODISCARD mw_status mw__moved(const mw_mesh *mesh, const mw_layout *from, con
 MW_NODISCARD mw_status mw__moved_terms(const mw_mesh *mesh, const mw_layout *from,
                                        const mw_layout *to, int terms, mw_arena *arena,
                                        mw_moved *ret);
+
+/* What each rank receives, into each[ranks], where `to` may lie on another mesh over the same
+ * ranks. */
+MW_NODISCARD mw_status mw__moved_each(const mw_mesh *mesh, const mw_layout *from,
+                                      const mw_mesh *to_mesh, const mw_layout *to, int terms,
+                                      mw_arena *arena, int64_t *each);
 
 /* Time of a step in microseconds: latency of its team plus bytes over bandwidth. Built-in
  * constants. */

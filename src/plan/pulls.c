@@ -39,12 +39,12 @@ typedef struct digit {
 enum { MOST_DIGITS = MW_LAYOUT_DIMS * MW_DIM_CUTS };
 
 typedef struct builder {
-    const mw_mesh *mesh;
+    const mw_mesh *mesh, *to_mesh;
     const mw_layout *from, *to;
     mw_arena *arena;
     const mw_partial *reduce;
     int nreduce;
-    int coord[MW_MESH_AXES];
+    int coord[MW_MESH_AXES], to_coord[MW_MESH_AXES]; /* mine, on each mesh */
     int *group; /* place parts of the ranks that hold terms */
     int ngroup;
     int64_t to_stride[MW_LAYOUT_DIMS];
@@ -173,7 +173,7 @@ static mw_status match_dim(builder *b, int d)
     match->piece = mw__arena_zalloc(b->arena, (size_t)combinations * sizeof(piece));
     if (!match->piece) return MW_NOMEM();
     ranges mine, theirs;
-    MW_TRY(ranges_at(b->mesh, &b->to->dim[d], b->coord, b->arena, &mine));
+    MW_TRY(ranges_at(b->to_mesh, &b->to->dim[d], b->to_coord, b->arena, &mine));
     do {
         piece *p = &match->piece[match->npiece];
         *p = (piece){.place = place_of(digits, n, coord),
@@ -312,15 +312,16 @@ static mw_status fill_group(builder *b, const digit *digits)
     return MW_OK;
 }
 
-mw_status mw__pulls_make(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
-                         const mw_partial *reduce, int nreduce, int rank, mw_arena *arena,
-                         mw_pulls *ret)
+mw_status mw__pulls_between(const mw_mesh *mesh, const mw_layout *from, const mw_mesh *to_mesh,
+                            const mw_layout *to, const mw_partial *reduce, int nreduce, int rank,
+                            mw_arena *arena, mw_pulls *ret)
 {
     builder *b = mw__arena_zalloc(arena, sizeof *b);
     if (!b) return MW_NOMEM();
-    b->mesh = mesh, b->from = from, b->to = to, b->arena = arena, b->me = rank;
+    b->mesh = mesh, b->to_mesh = to_mesh, b->from = from, b->to = to, b->arena = arena, b->me = rank;
     b->reduce = reduce, b->nreduce = nreduce;
     mw__mesh_coords(mesh, rank, b->coord);
+    mw__mesh_coords(to_mesh, rank, b->to_coord);
     digit digits[MOST_DIGITS + MW_LAYOUT_PARTIALS];
     int n = 0;
     for (; n < nreduce; n++)
@@ -329,7 +330,7 @@ mw_status mw__pulls_make(const mw_mesh *mesh, const mw_layout *from, const mw_la
     int64_t stride = 1;
     for (int d = to->ndim - 1; d >= 0; d--) {
         b->to_stride[d] = stride;
-        stride *= mw__dim_local_size(mesh, &to->dim[d], b->coord);
+        stride *= mw__dim_local_size(to_mesh, &to->dim[d], b->to_coord);
         n += digits_of_dim(mesh, &from->dim[d], digits + n);
     }
     if (stride > 0) {
@@ -341,6 +342,13 @@ mw_status mw__pulls_make(const mw_mesh *mesh, const mw_layout *from, const mw_la
     }
     *ret = (mw_pulls){b->pull, (int)b->npull, b->own, b->received};
     return MW_OK;
+}
+
+mw_status mw__pulls_make(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
+                         const mw_partial *reduce, int nreduce, int rank, mw_arena *arena,
+                         mw_pulls *ret)
+{
+    return mw__pulls_between(mesh, from, mesh, to, reduce, nreduce, rank, arena, ret);
 }
 
 static bool overlap(const ranges *a, const ranges *b)
@@ -356,9 +364,9 @@ static bool overlap(const ranges *a, const ranges *b)
     return false;
 }
 
-mw_status mw__pulls_readers(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
-                            const mw_partial *reduce, int nreduce, int rank, mw_arena *arena,
-                            int *ret)
+mw_status mw__readers_between(const mw_mesh *mesh, const mw_layout *from, const mw_mesh *to_mesh,
+                              const mw_layout *to, const mw_partial *reduce, int nreduce, int rank,
+                              mw_arena *arena, int *ret)
 {
     int coord[MW_MESH_AXES], n = 0, readers = 0;
     mw__mesh_coords(mesh, rank, coord);
@@ -376,14 +384,26 @@ mw_status mw__pulls_readers(const mw_mesh *mesh, const mw_layout *from, const mw
     (void)clear_digits(digits, n, peer);
     do {
         bool reads = memcmp(peer, coord, (size_t)mesh->naxis * sizeof *peer) != 0;
+        int at[MW_MESH_AXES];
+        if (to_mesh == mesh)
+            memcpy(at, peer, sizeof at);
+        else
+            mw__mesh_coords(to_mesh, mw_mesh_rank_at(mesh, peer), at);
         for (int d = 0; reads && d < from->ndim; d++) {
-            MW_TRY(ranges_at(mesh, &to->dim[d], peer, arena, &theirs));
+            MW_TRY(ranges_at(to_mesh, &to->dim[d], at, arena, &theirs));
             reads = overlap(&mine[d], &theirs);
         }
         readers += reads;
     } while (next_digits(digits, n, peer));
     *ret = readers;
     return MW_OK;
+}
+
+mw_status mw__pulls_readers(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
+                            const mw_partial *reduce, int nreduce, int rank, mw_arena *arena,
+                            int *ret)
+{
+    return mw__readers_between(mesh, from, mesh, to, reduce, nreduce, rank, arena, ret);
 }
 
 int mw__team_count(const mw_mesh *mesh, uint32_t axes)
