@@ -225,8 +225,9 @@ static void add_all_reduce(mw_plan *plan, const mw_layout *to, const mw_partial 
          * then the rest of the result */
         int64_t received = two ? chunk * (terms - 1) + (count - chunk) : count * (terms - 1);
         largest = MW_MAX(largest, received);
-        total += two ? 2 * (count * (terms - 1)) / terms : received;
+        total += two ? 2 * count * (terms - 1) : received;
     }
+    if (two) total /= terms; /* the ranks of a team share these, not all evenly */
     mw_step *step = new_reduction(plan, MW_STEP_all_reduce, to, reduce, n);
     step->recv_bytes = largest * bytes;
     step->recv_bytes_total = total * bytes;
