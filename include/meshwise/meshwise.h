@@ -8,6 +8,7 @@
 #include <meshwise/alloc.h>
 #include <meshwise/dtype.h>
 #include <meshwise/mesh.h>
+#include <meshwise/notation.h>
 #include <meshwise/tensor.h>
 #include <meshwise/ops.h>
 #include <meshwise/op.h>

@@ -445,7 +445,8 @@ static void print_as_read(const mw_reading *reading, mw_notation notation, mw_st
     else if (hlo && from_hlo)
         mw__str_puts(to, "{manual}");
     else
-        mw__str_puts(why, reading->why);
+        mw__str_puts(why, notation == MW_NOTATION_LAYOUT ? reading->why
+                                                         : "there is no layout to say here");
 }
 
 mw_status mw_reading_print(const mw_reading *reading, mw_notation notation, mw_notation_text *ret)

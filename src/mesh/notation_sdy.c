@@ -29,10 +29,9 @@ static mw_status read_part(sdy *s, mw_cut *cut)
     MW_TRY(mw__reader_expect(r, ')', "')'"));
     MW_TRY(mw__reader_int(r, "the size of this part", &size));
     if (major < 1 || size < 1 || major > whole || size > whole || whole % (major * size) != 0)
-        return mw__reader_fail(r, at, MW_ERR_PARSE,
-                               "part (%lld)%lld does not fit axis '%s' of size %lld",
-                               (long long)major, (long long)size,
-                               s->reading->mesh->name[cut->axis], (long long)whole);
+        return mw__reader_fail(
+            r, at, MW_ERR_PARSE, "part (%lld)%lld does not fit axis '%s' of size %lld",
+            (long long)major, (long long)size, s->reading->mesh->name[cut->axis], (long long)whole);
     cut->major = (int32_t)major;
     cut->size = (int32_t)size;
     return MW_OK;
@@ -78,8 +77,7 @@ static mw_status read_dim(sdy *s, int d)
     while (!mw__reader_take(s->r, '}')) {
         mw_cut cut;
         const char *at = s->r->at;
-        if (open)
-            return mw__reader_fail(s->r, at, MW_ERR_PARSE, "expected '}' after '?'");
+        if (open) return mw__reader_fail(s->r, at, MW_ERR_PARSE, "expected '}' after '?'");
         if (mw__reader_take(s->r, '?')) {
             open = true;
             continue;
@@ -90,8 +88,8 @@ static mw_status read_dim(sdy *s, int d)
             MW_TRY(mw__reader_expect(s->r, ',', "',' or '}' between axes"));
     }
     if (d >= reading->ndim)
-        return mw__reader_fail(s->r, start, MW_ERR_SHAPE,
-                               "more dims than the %d of the shape", reading->ndim);
+        return mw__reader_fail(s->r, start, MW_ERR_SHAPE, "more dims than the %d of the shape",
+                               reading->ndim);
     reading->layout.dim[d] = mw__tile_dim(reading->shape[d], &tile, open);
     return read_priority(s, d);
 }
@@ -126,8 +124,7 @@ static mw_status read_axes(sdy *s, bool partial, int *ret_count)
         mw__reader_space(s->r);
         const char *at = s->r->at;
         MW_TRY(read_axis(s, &cut));
-        if (partial)
-            MW_TRY(mw__reading_add_partial(s->reading, s->r, at, MW_REDUCE_SUM, cut));
+        if (partial) MW_TRY(mw__reading_add_partial(s->reading, s->r, at, MW_REDUCE_SUM, cut));
         ++*ret_count;
         if (mw__reader_peek(s->r) != '}')
             MW_TRY(mw__reader_expect(s->r, ',', "',' or '}' between axes"));
@@ -211,8 +208,7 @@ static mw_status read_mesh(mw__reader *r, mw_str *to)
 {
     if (!mw__reader_take(r, '@')) {
         (void)mw__reader_take(r, '#');
-        if (mw__reader_word(r, "mesh") || mw__reader_word(r, "sdy.mesh"))
-            return read_inline(r, to);
+        if (mw__reader_word(r, "mesh") || mw__reader_word(r, "sdy.mesh")) return read_inline(r, to);
         mw__reader_space(r);
         return mw__reader_fail(r, r->at, MW_ERR_PARSE, "expected @mesh or mesh<[...]>");
     }

@@ -1,6 +1,7 @@
 /* Partition specs: an entry per dim that names the axes which tile it.
  *
- *     P('x', None, ('y', 'z'))      JAX: may be shorter than the tensor; P() is all of it everywhere
+ *     P('x', None, ('y', 'z'))      JAX: may be shorter than the tensor; P() is all of it
+ * everywhere
  *     ('x', None, ('y', 'z'))       PyTorch/XLA: one entry for each dim; axes by name or number
  *     P('x', unreduced={'y'})       each rank of y holds a term of the sum
  *
@@ -120,8 +121,7 @@ static mw_status read_set(spec *s, bool partial)
         mw__reader_space(s->r);
         const char *at = s->r->at;
         MW_TRY(read_axis(s, &cut));
-        if (partial)
-            MW_TRY(mw__reading_add_partial(s->reading, s->r, at, MW_REDUCE_SUM, cut));
+        if (partial) MW_TRY(mw__reading_add_partial(s->reading, s->r, at, MW_REDUCE_SUM, cut));
         if (mw__reader_peek(s->r) != close)
             MW_TRY(mw__reader_expect(s->r, ',', "',' or the end of the set"));
     }
@@ -190,9 +190,8 @@ static mw_status read_entries(spec *s)
             MW_TRY(mw__reader_expect(s->r, ',', "',' or ')' between entries"));
     }
     if (n < reading->ndim && !s->jax && n > 0) {
-        mw_status status = mw__reader_fail(s->r, start, MW_ERR_SHAPE,
-                                           "%d entries for the %d dims of the shape", n,
-                                           reading->ndim);
+        mw_status status = mw__reader_fail(
+            s->r, start, MW_ERR_SHAPE, "%d entries for the %d dims of the shape", n, reading->ndim);
         mw__error_hint("a tuple has an entry for each dim; P(...) may leave the last ones out");
         return status;
     }
