@@ -49,8 +49,10 @@ static mw_account *row_of(mw_rank *rank, mw_hop *hop, const mw_reason *reason)
     return a;
 }
 
-static void send_move(mw_rank *rank, const mw_redist *redist, const mw_hop *hop,
-                      const mw_reason *reason)
+/* An event that says only half of what moved is none: without memory for its text the call fails.
+ */
+static mw_status send_move(mw_rank *rank, const mw_redist *redist, const mw_hop *hop,
+                           const mw_reason *reason)
 {
     mw_str text = {0}, from = {0}, to = {0}, axes = {0};
     char chain[256];
@@ -76,14 +78,16 @@ static void send_move(mw_rank *rank, const mw_redist *redist, const mw_hop *hop,
                       .site = rank->site,
                       .chain = mw__chain_text(rank, chain, sizeof chain)};
     event.site.file = short_file(event.site.file);
-    rank->options->sink(rank->options->sink_user, &event);
+    bool whole = !text.failed && !from.failed && !to.failed && !axes.failed;
+    if (whole) rank->options->sink(rank->options->sink_user, &event);
     mw__str_done(&text);
     mw__str_done(&from);
     mw__str_done(&to);
     mw__str_done(&axes);
+    return whole ? MW_OK : MW_NOMEM();
 }
 
-void mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop, const mw_reason *reason)
+mw_status mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop, const mw_reason *reason)
 {
     if (hop->moves) {
         mw_account *a = row_of(rank, hop, reason);
@@ -96,7 +100,7 @@ void mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop, const mw_re
         for (int r = 0; rank->received_by && r < rank->mesh->nrank; r++)
             rank->received_by[r] += hop->recv_each[r];
     }
-    if (MW_UNLIKELY(rank->options->sink != NULL)) send_move(rank, redist, hop, reason);
+    return MW_UNLIKELY(rank->options->sink != NULL) ? send_move(rank, redist, hop, reason) : MW_OK;
 }
 
 void mw__account_call(mw_rank *rank, mw_call *call)

@@ -134,8 +134,16 @@ static void say_where(mw_rank *rank, const mw_op *op, const key *k)
 
 mw_status mw__rank_failed(mw_rank *rank, mw_status status)
 {
-    if (status != MW_OK) mw__comm_fail(rank->comm, mw_last_error());
-    return status;
+    if (MW_LIKELY(status == MW_OK)) return MW_OK;
+    if (!rank->failed) {
+        rank->failed = true;
+        rank->first = *mw_last_error();
+        mw__comm_fail(rank->comm, &rank->first);
+        return status;
+    }
+    if (status != MW_ERR_COMM) return status;
+    rank->ctx.error = rank->first; /* what comes after is its echo */
+    return rank->first.code;
 }
 
 static void free_call(mw_call *call)

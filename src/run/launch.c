@@ -36,7 +36,7 @@ static void *run_rank(void *user)
     if (rank->ended != MW_OK) {
         if (rank->ctx.error.code == MW_OK)
             (void)MW_FAIL(rank->ended, "the program ended with: %s", mw_status_text(rank->ended));
-        mw__comm_fail(rank->comm, &rank->ctx.error);
+        (void)mw__rank_failed(rank, rank->ended);
     }
     mw__comm_leave(rank->comm);
     (void)mw__ctx_swap(former);
@@ -115,7 +115,7 @@ static mw_status run_world(mw_mesh *mesh, mw_comm **comm, int nlocal,
         else
             status = run_threads(ranks, nlocal);
         const mw_rank *failed = first_failed(ranks, nlocal);
-        if (failed) {
+        if (failed && status == MW_OK) {
             status = failed->ended;
             mw__ctx_get()->error = failed->ctx.error;
         }
@@ -137,10 +137,12 @@ mw_status mw_launch(const mw_launch_options *options, mw_status (*program)(void 
         return status;
     }
     if (mw__ctx_get()->rank) return MW_FAIL(MW_ERR_ARG, "mw_launch inside a launched program");
-    mw_mesh *mesh;
-    MW_TRY(mw_mesh_parse(options->mesh ? options->mesh : "tp=1", &mesh));
+    mw_mesh *read, *mesh;
+    MW_TRY(mw_mesh_parse(options->mesh ? options->mesh : "tp=1", &read));
+    mw_status status = mw__mesh_intern(read, &mesh);
+    mw_mesh_unref(read);
+    if (status != MW_OK) return status;
     int n = mesh->nrank, nlocal = fake ? 1 : n;
-    mw_status status = MW_OK;
     if (nlocal > MOST_THREADS) {
         status = MW_FAIL(MW_ERR_ARG, "a mesh of %d ranks: the threads backend runs at most %d", n,
                          MOST_THREADS);
@@ -158,7 +160,6 @@ mw_status mw_launch(const mw_launch_options *options, mw_status (*program)(void 
         mw__comm_world_free(comm[0]);
     }
     mw__free(comm, (size_t)nlocal * sizeof *comm);
-    mw_mesh_unref(mesh);
     return status;
 }
 
@@ -194,5 +195,5 @@ mw_status mw_barrier(void)
     mw_status status = mw__comm_team(rank->comm, all, n, &team);
     mw__arena_clear(&rank->scratch);
     if (status != MW_OK) return mw__rank_failed(rank, status);
-    return mw__comm_barrier(rank->comm, team, "barrier");
+    return mw__rank_failed(rank, mw__comm_barrier(rank->comm, team, "barrier"));
 }

@@ -368,8 +368,11 @@ mw_status mw__redist_run(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_rea
         mw_tensor *next = NULL;
         mw_status status = run_hop(rank, r, &r->hop[i], now, i + 1 == r->plan.nstep, &next);
         mw__tensor_drop(rank, now);
-        if (status != MW_OK) return status;
-        mw__account_move(rank, r, &r->hop[i], reason);
+        if (status == MW_OK) {
+            status = mw__account_move(rank, r, &r->hop[i], reason);
+            if (status != MW_OK) mw__tensor_drop(rank, next);
+        }
+        MW_TRY(status);
         now = next;
     }
     *ret = now;

@@ -22,9 +22,12 @@ typedef struct mw_ttype {
     struct mw_ttype *next; /* of the same bucket; never changes once published */
 } mw_ttype;
 
+/* The one mesh, for the whole process, that is the same as this: a copy made on first use. */
+MW_NODISCARD mw_status mw__mesh_intern(const mw_mesh *mesh, mw_mesh **ret);
+
 /* The interned type with the strides of `local`. Lock-free unless new. */
-MW_NODISCARD mw_status mw__ttype_get(mw_mesh *mesh, const mw_layout *layout, const int64_t *stride,
-                                     const mw_ttype **ret);
+MW_NODISCARD mw_status mw__ttype_get(const mw_mesh *mesh, const mw_layout *layout,
+                                     const int64_t *stride, const mw_ttype **ret);
 
 /* ---- tensors -----------------------------------------------------------------------------------
  */
@@ -134,6 +137,8 @@ typedef struct mw_rank mw_rank;
 struct mw_rank {
     mw__ctx ctx;
     int index;
+    bool failed;    /* alone, and the others were told */
+    mw_error first; /* that failure: it stays, whatever collectives say afterwards */
     mw_mesh *mesh;
     mw_comm *comm;
     const mw_launch_options *options;
@@ -191,7 +196,8 @@ MW_NODISCARD mw_status mw__redist_run(mw_rank *rank, mw_redist *redist, mw_tenso
 void mw__redist_forget(mw_rank *rank);
 
 /* ---- account.c ---- */
-void mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop, const mw_reason *reason);
+MW_NODISCARD mw_status mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop,
+                                        const mw_reason *reason);
 void mw__account_call(mw_rank *rank, mw_call *call);
 MW_NODISCARD mw_status mw__strict_check(mw_rank *rank, const mw_redist *redist,
                                         const mw_reason *reason);
@@ -211,7 +217,9 @@ void mw__calls_forget(mw_rank *rank);
 /* The wrappers of meshwise/ops.h end here: one tensor out, or NULL. */
 mw_tensor *mw__call_op(mw_site site, const mw_op *op, const mw_value *args, int nargs);
 
-/* What one rank alone has seen fail (memory, a kernel): the others are told. Returns `status`. */
+/* What one rank alone has seen fail (memory, a kernel): the others are told. Returns `status`;
+ * where a collective fails because this rank has failed before, that first failure, and records it.
+ */
 mw_status mw__rank_failed(mw_rank *rank, mw_status status);
 
 #endif

@@ -1,6 +1,8 @@
-/* The types of tensors, interned process-wide. Buckets are lists that only grow, at their heads, by
- * compare-and-swap: looking up takes no lock, and two ranks that add the same type agree on one.
- * Types are never freed: they are few (a program's distinct types), and calls point to them. */
+/* The types of tensors, and their meshes, interned process-wide. Lists only grow, at their heads,
+ * by compare-and-swap: looking up takes no lock, and two ranks that add the same type agree on one.
+ * Types are never freed: they are few (a program's distinct types), and calls point to them. They
+ * outlive the launch, so they come from the C library and not from the program's allocator, and
+ * hold copies of meshes, not a program's own; a failure of that is still reported. */
 #include "run/run.h"
 
 #include <stdatomic.h>
@@ -9,6 +11,56 @@
 enum { BUCKETS = 1 << 14 };
 
 static _Atomic(mw_ttype *) bucket[BUCKETS];
+
+typedef struct known_mesh {
+    mw_mesh mesh;
+    struct known_mesh *next;
+    int table[]; /* of mesh.id, then of mesh.place, where the mesh has them */
+} known_mesh;
+
+static _Atomic(known_mesh *) meshes;
+
+static known_mesh *find_mesh(known_mesh *from, const known_mesh *end, const mw_mesh *mesh)
+{
+    while (from != end && !mw_mesh_same(&from->mesh, mesh))
+        from = from->next;
+    return from != end ? from : NULL;
+}
+
+static known_mesh *copy_mesh(const mw_mesh *mesh)
+{
+    size_t table = mesh->id ? (size_t)mesh->nrank * sizeof(int) : 0;
+    known_mesh *copy = calloc(1, sizeof *copy + 2 * table);
+    if (!copy) return NULL;
+    copy->mesh = *mesh;
+    copy->mesh.refs = 1; /* the list's, for ever */
+    copy->mesh.allocator = mw__libc_allocator();
+    if (table) {
+        copy->mesh.id = memcpy(copy->table, mesh->id, table);
+        copy->mesh.place = memcpy(copy->table + mesh->nrank, mesh->place, table);
+    }
+    return copy;
+}
+
+mw_status mw__mesh_intern(const mw_mesh *mesh, mw_mesh **ret)
+{
+    known_mesh *head = atomic_load_explicit(&meshes, memory_order_acquire);
+    known_mesh *found = find_mesh(head, NULL, mesh), *copy = NULL;
+    while (!found) {
+        if (!copy) copy = copy_mesh(mesh);
+        if (!copy) return MW_NOMEM();
+        copy->next = head;
+        if (atomic_compare_exchange_weak_explicit(&meshes, &head, copy, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
+            *ret = &copy->mesh;
+            return MW_OK;
+        }
+        found = find_mesh(head, copy->next, mesh);
+    }
+    free(copy);
+    *ret = &found->mesh;
+    return MW_OK;
+}
 
 static uint64_t hash_of(const mw_mesh *mesh, const mw_layout *layout, const int64_t *stride)
 {
@@ -33,7 +85,7 @@ static const mw_ttype *find(const mw_ttype *from, const mw_ttype *end, uint64_t 
     return NULL;
 }
 
-mw_status mw__ttype_get(mw_mesh *mesh, const mw_layout *layout, const int64_t *stride,
+mw_status mw__ttype_get(const mw_mesh *mesh, const mw_layout *layout, const int64_t *stride,
                         const mw_ttype **ret)
 {
     uint64_t hash = hash_of(mesh, layout, stride);
@@ -44,11 +96,11 @@ mw_status mw__ttype_get(mw_mesh *mesh, const mw_layout *layout, const int64_t *s
         *ret = found;
         return MW_OK;
     }
-    /* Outlives the launch, so it comes from the C library and not from the program's allocator; a
-     * failure of that is still reported. */
+    mw_mesh *lasting;
+    MW_TRY(mw__mesh_intern(mesh, &lasting));
     mw_ttype *type = calloc(1, sizeof *type);
     if (!type) return MW_NOMEM();
-    type->mesh = mw_mesh_ref(mesh);
+    type->mesh = lasting;
     type->layout = *layout;
     type->hash = hash;
     memcpy(type->stride, stride, layout->ndim * sizeof *stride);
@@ -61,7 +113,6 @@ mw_status mw__ttype_get(mw_mesh *mesh, const mw_layout *layout, const int64_t *s
         }
         found = find(head, type->next, hash, mesh, layout, stride);
     } while (!found);
-    mw_mesh_unref(type->mesh);
     free(type);
     *ret = found;
     return MW_OK;
