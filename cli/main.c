@@ -181,8 +181,7 @@ int main(int argc, char **argv)
         return cli_usage(&args, "MESHWISE_FAULT is `%.60s`: expected alloc:N or rank:R,op:N",
                          getenv("MESHWISE_FAULT"));
     const char *name = argc > 1 ? argv[1] : "";
-    if (!*name || strcmp(name, "--json") == 0)
-        return cli_usage(&args, "no command: run, eval, tokenize, ops or bench");
+    if (!*name || strcmp(name, "--json") == 0) return cli_usage(&args, "no command");
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands(stdout);
         return 0;

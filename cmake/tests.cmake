@@ -70,6 +70,10 @@ endif()
 
 # ---- cli ------------------------------------------------------------------------------------------
 mw_test(cli_harness cli ${CMAKE_SOURCE_DIR}/tests/cli/selftest)
+# Writes the tiny model that the cases run.
+add_executable(make_model tests/make_model.c)
+target_include_directories(make_model PRIVATE src tests .)
+target_link_libraries(make_model PRIVATE meshwise mw_flags)
 file(GLOB cli_cases CONFIGURE_DEPENDS tests/cli/*.sh)
 if(TARGET meshwise_cli)
   foreach(case ${cli_cases})
