@@ -8,22 +8,20 @@
 #include "ops/gemv_set.h"
 
 /* Every processor with AVX2 also has F16C, which the compilers have no portable question for. */
-int mw__row_kernels_all(const mw__row_kernels *ret[3])
+int mw__row_kernels_all(const mw__row_kernels *ret[2])
 {
     int count = 0;
     ret[count++] = &mw__row_kernels_any;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         ret[count++] = &mw__row_kernels_avx2;
-        if (__builtin_cpu_supports("avx512f")) ret[count++] = &mw__row_kernels_avx512;
-    }
 #endif
     return count;
 }
 
 const mw__row_kernels *mw__row_kernels_get(void)
 {
-    const mw__row_kernels *all[3];
+    const mw__row_kernels *all[2];
     int count = mw__row_kernels_all(all);
     return all[count - 1];
 }

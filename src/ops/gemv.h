@@ -53,14 +53,13 @@ typedef struct mw__row_kernels {
 /* The fastest that this machine runs. Pure in effect: the same on every call of a process. */
 const mw__row_kernels *mw__row_kernels_get(void);
 
-/* All that this machine runs, for tests and benchmarks: up to 3, slowest first; returns how many.
+/* All that this machine runs, for tests and benchmarks: up to 2, slowest first; returns how many.
  */
-int mw__row_kernels_all(const mw__row_kernels *ret[3]);
+int mw__row_kernels_all(const mw__row_kernels *ret[2]);
 
 extern const mw__row_kernels mw__row_kernels_any;
 #if defined(__x86_64__)
 extern const mw__row_kernels mw__row_kernels_avx2;
-extern const mw__row_kernels mw__row_kernels_avx512;
 #endif
 
 #endif

@@ -7,9 +7,9 @@
  * No include guard on purpose. `rows` and `count` are constants wherever these are inlined. */
 
 /* Row j of w against all `rows` rows of x. One row at a time, from its start to its end: w is then
- * read in one stream, which the processor fetches ahead by itself. Several streams, or fetching by
- * hand, measured 10 to 50 % slower. One sum for each row of x is enough to keep up with memory. */
-VEC_FN void G(dot_row)(const mw__gemv *g, int64_t j, const int rows, V *ret_sum)
+ * read in one stream, which the processor fetches ahead by itself. Several streams at once, or
+ * fetching by hand, measured 10 to 50 % slower. */
+VEC_FN void G(dot_row)(const mw__gemv *g, int64_t j, const int rows)
 {
     const T *x = g->x;
     const W *w = (const W *)g->w + j * g->ldw;
@@ -32,29 +32,13 @@ VEC_FN void G(dot_row)(const mw__gemv *g, int64_t j, const int rows, V *ret_sum)
     }
     VEC_UNROLL
     for (int i = 0; i < rows; i++)
-        ret_sum[i] = sum[i];
+        ((T *)g->y)[i * g->ldy + j] = VOP(sum)(sum[i]);
 }
 
-/* Four rows of w after each other, so that four sums over lanes are taken in one go. */
 VEC_FN void G(dot_all)(const mw__gemv *g, const int rows)
 {
-    int64_t j = 0;
-    for (; j + 4 <= g->n; j += 4) {
-        V sum[4][MW_GEMV_ROWS];
-        VEC_ROLLED
-        for (int r = 0; r < 4; r++)
-            G(dot_row)(g, j + r, rows, sum[r]);
-        VEC_UNROLL
-        for (int i = 0; i < rows; i++)
-            VOP(sum4)(sum[0][i], sum[1][i], sum[2][i], sum[3][i], (T *)g->y + i * g->ldy + j);
-    }
-    for (; j < g->n; j++) {
-        V sum[MW_GEMV_ROWS];
-        G(dot_row)(g, j, rows, sum);
-        VEC_UNROLL
-        for (int i = 0; i < rows; i++)
-            ((T *)g->y)[i * g->ldy + j] = VOP(sum)(sum[i]);
-    }
+    for (int64_t j = 0; j < g->n; j++)
+        G(dot_row)(g, j, rows);
 }
 
 /* Columns [from, end) of y += x[, k] w[k, ]. One row of w at a time, for the reason above. */
@@ -84,10 +68,11 @@ VEC_FN void G(axpy_row)(const mw__gemv *g, int64_t k, int64_t from, int64_t end,
     }
 }
 
-/* In blocks of columns, so that the block of y stays in the first cache. */
+/* In blocks of columns, so that the block of y stays in the second cache. Narrower ones would fit
+ * the first, but w is then read in pieces, which costs more than they save. */
 VEC_FN void G(axpy_all)(const mw__gemv *g, const int rows)
 {
-    enum { COLUMNS = 4096 };
+    enum { COLUMNS = 1 << 16 };
     for (int i = 0; i < rows; i++)
         memset((T *)g->y + i * g->ldy, 0, (size_t)g->n * sizeof(T));
     for (int64_t from = 0; from < g->n; from += COLUMNS) {

@@ -41,13 +41,15 @@ static mw_mat contiguous(void *data, mw_dtype dtype, int64_t rows, int64_t cols)
     return (mw_mat){data, dtype, rows, cols, cols, 1};
 }
 
+/* Starts on a cache line: a vector load that crosses two costs twice. */
 static mw_status make(mw_arena *scratch, mw_dtype dtype, int64_t rows, int64_t cols, mw_mat *ret)
 {
     int64_t bytes;
     MW_TRY(mw__mul_size(rows, cols, &bytes));
     MW_TRY(mw__mul_size(bytes, mw_dtype_size(dtype), &bytes));
-    void *data = mw__arena_alloc(scratch, (size_t)bytes);
+    char *data = mw__arena_alloc(scratch, (size_t)bytes + 63);
     if (!data) return MW_NOMEM();
+    data += -(uintptr_t)data % 64;
     *ret = contiguous(data, dtype, rows, cols);
     return MW_OK;
 }

@@ -1,9 +1,9 @@
-/* The vectors that the hot kernels are written in: 16 floats (vf) or 8 doubles (vd), in the widest
- * registers of one instruction set. MW_VEC says which: 512 (AVX-512), 256 (AVX2 with FMA), 0 (plain
- * C). A kernel body is written once against these names and included once per set, so the sets
- * cannot drift apart: lanes and the order of sums are the same in all, and 512 and 256 give the
- * same bits (plain C rounds products and sums apart). Include in one .c file per set, after
- * <math.h>. */
+/* The vectors that the hot kernels are written in: 16 floats (vf) or 8 doubles (vd), in the
+ * registers of one instruction set. MW_VEC says which: 256 (AVX2 with FMA) or 0 (the compiler's own
+ * vectors, on any machine). A kernel body is written once against these names and included once per
+ * set, so the sets cannot drift apart: lanes and the order of sums are the same in both; where
+ * there is no FMA, products are rounded before they are added. 512-bit registers were tried and
+ * left out: the kernels wait for memory, and read it 5 to 20 % slower with them. */
 #ifndef OPS_VEC_H
 #define OPS_VEC_H
 
@@ -15,9 +15,7 @@
 #include <immintrin.h>
 #endif
 
-#if MW_VEC == 512
-#define VEC_TARGET __attribute__((target("avx512f,avx2,fma,f16c")))
-#elif MW_VEC == 256
+#if MW_VEC == 256
 #define VEC_TARGET __attribute__((target("avx2,fma,f16c")))
 #else
 #define VEC_TARGET
@@ -29,136 +27,15 @@
  * in memory. clang sees to that by itself, and warns where it is told and cannot. */
 #if defined(__clang__)
 #define VEC_UNROLL
-#define VEC_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define VEC_UNROLL _Pragma("GCC unroll 16")
-#define VEC_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 #define VF_LANES 16
 #define VD_LANES 8
 
-/* ---- AVX-512 -------------------------------------------------------------------------------- */
-#if MW_VEC == 512
-
-typedef __m512 vf;
-typedef __m512d vd;
-
-VEC_FN vf vf_set(float x)
-{
-    return _mm512_set1_ps(x);
-}
-VEC_FN vf vf_load(const float *at)
-{
-    return _mm512_loadu_ps(at);
-}
-VEC_FN vf vf_load_bf16(const uint16_t *at)
-{
-    __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)at));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
-}
-VEC_FN vf vf_load_f16(const uint16_t *at)
-{
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)at));
-}
-VEC_FN void vf_store(float *at, vf a)
-{
-    _mm512_storeu_ps(at, a);
-}
-VEC_FN vf vf_add(vf a, vf b)
-{
-    return _mm512_add_ps(a, b);
-}
-VEC_FN vf vf_sub(vf a, vf b)
-{
-    return _mm512_sub_ps(a, b);
-}
-VEC_FN vf vf_mul(vf a, vf b)
-{
-    return _mm512_mul_ps(a, b);
-}
-VEC_FN vf vf_div(vf a, vf b)
-{
-    return _mm512_div_ps(a, b);
-}
-VEC_FN vf vf_fma(vf a, vf b, vf c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-/* The larger; b where either is NaN. */
-VEC_FN vf vf_max(vf a, vf b)
-{
-    return _mm512_max_ps(a, b);
-}
-VEC_FN vf vf_round(vf a)
-{
-    return _mm512_roundscale_ps(a, 8);
-}
-/* 2^n of whole n in -126..127. */
-VEC_FN vf vf_pow2(vf n)
-{
-    __m512i biased = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(biased, 23));
-}
-/* y, but 0 where x < limit. */
-VEC_FN vf vf_zero_below(vf y, vf x, vf limit)
-{
-    return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, limit, _CMP_LT_OQ), _mm512_setzero_ps());
-}
-VEC_FN __m256 vf_upper(vf a)
-{
-    return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
-}
-VEC_FN __m128 vf_fold(vf a)
-{
-    __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), vf_upper(a));
-    return _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
-}
-VEC_FN __m128 vf_fold_max(vf a)
-{
-    __m256 b = _mm256_max_ps(_mm512_castps512_ps256(a), vf_upper(a));
-    return _mm_max_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
-}
-
-VEC_FN vd vd_set(double x)
-{
-    return _mm512_set1_pd(x);
-}
-VEC_FN vd vd_load(const double *at)
-{
-    return _mm512_loadu_pd(at);
-}
-VEC_FN vd vd_load_f32(const float *at)
-{
-    return _mm512_cvtps_pd(_mm256_loadu_ps(at));
-}
-VEC_FN void vd_store(double *at, vd a)
-{
-    _mm512_storeu_pd(at, a);
-}
-VEC_FN vd vd_add(vd a, vd b)
-{
-    return _mm512_add_pd(a, b);
-}
-VEC_FN vd vd_sub(vd a, vd b)
-{
-    return _mm512_sub_pd(a, b);
-}
-VEC_FN vd vd_mul(vd a, vd b)
-{
-    return _mm512_mul_pd(a, b);
-}
-VEC_FN vd vd_fma(vd a, vd b, vd c)
-{
-    return _mm512_fmadd_pd(a, b, c);
-}
-VEC_FN __m256d vd_fold(vd a)
-{
-    return _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
-}
-
 /* ---- AVX2 with FMA --------------------------------------------------------------------------- */
-#elif MW_VEC == 256
+#if MW_VEC == 256
 
 typedef struct vf {
     __m256 a, b; /* lanes 0-7 and 8-15 */
@@ -402,12 +279,6 @@ VEC_FN vd vd_fma(vd x, vd y, vd z)
  * Always halves first, then neighbours: ((0+8)+(4+12)) + ... , so that one order holds everywhere.
  */
 #if MW_VEC != 0
-VEC_FN void vf_sum4(vf a, vf b, vf c, vf d, float ret[4])
-{
-    __m128 low = _mm_hadd_ps(vf_fold(a), vf_fold(b));
-    __m128 high = _mm_hadd_ps(vf_fold(c), vf_fold(d));
-    _mm_storeu_ps(ret, _mm_hadd_ps(low, high));
-}
 VEC_FN float vf_sum(vf a)
 {
     __m128 b = vf_fold(a);
@@ -436,10 +307,6 @@ VEC_FN float vf_sum(vf a)
         v[l] = (a.v[l] + a.v[l + 8]) + (a.v[l + 4] + a.v[l + 12]);
     return (v[0] + v[1]) + (v[2] + v[3]);
 }
-VEC_FN void vf_sum4(vf a, vf b, vf c, vf d, float ret[4])
-{
-    ret[0] = vf_sum(a), ret[1] = vf_sum(b), ret[2] = vf_sum(c), ret[3] = vf_sum(d);
-}
 VEC_FN float vf_max_of(vf a)
 {
     float most = a.v[0];
@@ -455,10 +322,6 @@ VEC_FN double vd_sum(vd a)
     return (v[0] + v[1]) + (v[2] + v[3]);
 }
 #endif
-VEC_FN void vd_sum4(vd a, vd b, vd c, vd d, double ret[4])
-{
-    ret[0] = vd_sum(a), ret[1] = vd_sum(b), ret[2] = vd_sum(c), ret[3] = vd_sum(d);
-}
 
 /* ---- exp
  * -----------------------------------------------------------------------------------------

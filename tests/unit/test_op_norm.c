@@ -233,10 +233,10 @@ static void softmax_of_what_is_not_finite(void **state)
 static void every_instruction_set_agrees(void **state)
 {
     (void)state;
-    const mw__row_kernels *sets[3];
+    const mw__row_kernels *sets[2];
     int count = mw__row_kernels_all(sets);
     for (int64_t n = 0; n < 70; n++) {
-        float row[70], out[3][70], y[3][70];
+        float row[70], out[2][70], y[2][70];
         for (int64_t i = 0; i < n; i++)
             row[i] = (float)mw__random_normal(seed, (uint64_t)(n * 100 + i)) * 9;
         for (int s = 0; s < count; s++) {
@@ -255,7 +255,6 @@ static void every_instruction_set_agrees(void **state)
                 assert_true(y[s][i] == (row[i] - 0.5F) * 2 * row[i] + row[i]);
             }
         }
-        if (count == 3) assert_memory_equal(out[1], out[2], (size_t)n * sizeof(float));
     }
 }
 
