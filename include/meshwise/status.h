@@ -39,7 +39,8 @@ extern "C" {
     X(ERR_STRICT, -9, 4, "strict mode refuses an unasked movement") \
     X(ERR_TIMEOUT, -10, 4, "timed out")                             \
     X(ERR_UNSUPPORTED, -11, 2, "not supported")                     \
-    X(ERR_INTERNAL, -12, 70, "internal error (please report)")
+    X(ERR_INTERNAL, -12, 70, "internal error (please report)")      \
+    X(ERR_RANK, -13, 4, "a rank failed")
 
 typedef enum mw_status {
 #define X(name, value, exit, text) MW_##name = (value),

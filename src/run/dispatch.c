@@ -190,7 +190,7 @@ static mw_status new_call(mw_rank *rank, const mw_op *op, const mw_value *args, 
 
 static mw_status injected_failure(mw_rank *rank)
 {
-    return MW_FAIL(MW_ERR_COMM, "injected failure of rank %d in its op call %lld", rank->index,
+    return MW_FAIL(MW_ERR_RANK, "injected failure of rank %d in its op call %lld", rank->index,
                    (long long)rank->options->fail_op);
 }
 

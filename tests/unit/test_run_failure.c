@@ -193,11 +193,11 @@ static void test_an_injected_failure_reaches_every_rank(void **state)
     for (int rank = 0; rank < 3; rank++) {
         outcome o = {0};
         mw_launch_options options = {.mesh = "x=3", .fail_rank = rank, .fail_op = 7, .timeout = 20};
-        assert_int_equal(mw_launch(&options, ten_reductions, &o), MW_ERR_INTERNAL);
+        assert_int_equal(mw_launch(&options, ten_reductions, &o), MW_ERR_RANK);
         assert_non_null(strstr(mw_last_error()->says, "injected failure of rank"));
         assert_non_null(strstr(mw_last_error()->where, "sum("));
         for (int r = 0; r < 3; r++)
-            assert_int_equal(o.code[r], r == rank ? MW_ERR_INTERNAL : MW_ERR_COMM);
+            assert_int_equal(o.code[r], r == rank ? MW_ERR_RANK : MW_ERR_COMM);
         char who[32];
         (void)snprintf(who, sizeof who, "rank %d", rank);
         for (int r = 0; r < 3; r++)
