@@ -9,6 +9,9 @@ configure_file(cmake/meshwise.pc.in meshwise.pc @ONLY)
 install(TARGETS meshwise meshwise_shared
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET meshwise_mpi)
+  install(TARGETS meshwise_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/meshwise)
+endif()
 install(DIRECTORY include/meshwise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/meshwise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET meshwise_cli)

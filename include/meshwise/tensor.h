@@ -26,13 +26,17 @@ extern "C" {
 /* ---- launching ------------------------------------------------------------------------------ */
 
 typedef struct mw_launch_options {
-    const char *mesh;    /* "x=2,y=4"; NULL: one rank, axis "tp" */
-    const char *backend; /* "threads" (NULL) or "fake": one thread, no data, any number of ranks */
-    int strict;          /* an unasked movement is an error */
-    int threads;         /* threads of a rank; 0: 1 */
-    double timeout;      /* seconds to wait for a rank that does not come; 0: 60 */
-    int fail_rank;       /* for tests: rank fail_rank fails alone ... */
-    int64_t fail_op;     /* ... in its fail_op-th op call (1-based); 0: never */
+    const char *mesh; /* "x=2,y=4"; NULL: axis "tp", one rank, or as many as mpi has */
+    /* "threads" (NULL); "mpi": this process is one rank of those that a launcher such as mpirun has
+     * started; "fake": one thread, no data, any number of ranks */
+    const char *backend;
+    const char *module;            /* mpi: file of the module meshwise_mpi.so; NULL: searched for */
+    const volatile int *interrupt; /* mpi: a rank that waits gives up once this is not 0; or NULL */
+    int strict;                    /* an unasked movement is an error */
+    int threads;                   /* threads of a rank; 0: 1 */
+    double timeout;                /* seconds to wait for a rank that does not come; 0: 60 */
+    int fail_rank;                 /* for tests: rank fail_rank fails alone ... */
+    int64_t fail_op;               /* ... in its fail_op-th op call (1-based); 0: never */
     mw_event_sink
         sink; /* gets every event, from the thread of the rank it happened on; may be NULL */
     void *sink_user;
@@ -44,12 +48,23 @@ typedef struct mw_launch_options {
 MW_API MW_NODISCARD mw_status mw_launch(const mw_launch_options *options,
                                         mw_status (*program)(void *user), void *user);
 
+/* Connects this process to those that a launcher has started (backend "mpi"; module as above): its
+ * rank among them, and how many they are. MPI then lasts until the process ends. Collective over
+ * those processes the first time.
+ * Fails: MW_ERR_UNSUPPORTED where the module or MPI is not there. */
+MW_API MW_NODISCARD mw_status mw_world_find(const char *backend, const char *module, int *ret_rank,
+                                            int *ret_ranks);
+
 MW_API int mw_rank_index(void);      /* this rank's number; 0 outside a launch. Local */
 MW_API mw_mesh *mw_mesh_world(void); /* the launch's mesh, borrowed; NULL outside. Local */
 MW_API int mw_is_fake(void);         /* no data: values cannot be read. Local */
 
 /* All ranks of the launch are here when it returns. Collective. */
 MW_API MW_NODISCARD mw_status mw_barrier(void);
+
+/* The `size` bytes of every rank, in order of ranks, on every rank: for what a program knows beside
+ * its tensors. Not booked as movement. Fake: only this rank's are there. Collective. */
+MW_API MW_NODISCARD mw_status mw_gather_bytes(const void *mine, int64_t size, void *ret_all);
 
 /* ---- life of handles ------------------------------------------------------------------------- */
 

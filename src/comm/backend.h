@@ -9,12 +9,14 @@
 
 typedef struct mw__backend {
     const char *name;
-    bool fake; /* no data moves */
+    bool fake;   /* no data moves */
+    bool serves; /* needs `serve` of a transfer */
     mw_status (*transfer)(mw_comm *comm, const mw_transfer *transfer);
     mw_status (*barrier)(mw_comm *comm, mw_team *team, const char *what);
     mw_status (*wait_readers)(mw_comm *comm, const mw_storage *storage);
     void (*fail)(mw_comm *comm, const mw_error *error);
     void (*leave)(mw_comm *comm);
+    mw_status (*finish)(mw_comm *comm); /* NULL: nothing to wait for */
     /* Sets team->backend of a team that is otherwise complete, and the reverse. Local. */
     mw_status (*attach)(mw_comm *comm, mw_team *team);
     void (*detach)(mw_comm *comm, mw_team *team);

@@ -38,6 +38,16 @@ void mw__comm_leave(mw_comm *comm)
     comm->backend->leave(comm);
 }
 
+mw_status mw__comm_finish(mw_comm *comm)
+{
+    return comm->backend->finish ? comm->backend->finish(comm) : MW_OK;
+}
+
+bool mw__comm_serves(const mw_comm *comm)
+{
+    return comm->backend->serves;
+}
+
 int mw__comm_rank(const mw_comm *comm)
 {
     return comm->rank;

@@ -4,8 +4,8 @@
  * exchange are one transfer, a two-phase all_reduce is two.
  *
  * Backends: threads (ranks are threads of one process: a pull is a strided copy straight out of the
- * peer's buffer), fake (no data). A later one: mpi. They share this interface and the order of
- * reductions: the order of the pulls. */
+ * peer's buffer), mpi (ranks are processes: boxes travel in messages), fake (no data). They share
+ * this interface and the order of reductions: the order of the pulls. */
 #ifndef COMM_COMM_H
 #define COMM_COMM_H
 
@@ -39,8 +39,8 @@ typedef struct mw_transfer {
     void *to;            /* where pulls go; must not overlap `from` */
     const mw_pull *pull; /* in order */
     int npull;
-    /* The peers' boxes out of my buffer (peer = who pulls): for backends where the sender acts;
-     * threads needs only nreader. */
+    /* The other ranks' boxes out of my buffer (peer = who pulls), those of one peer in its order:
+     * for backends where the sender acts (mw__comm_serves); threads needs only nreader. */
     const mw_pull *serve;
     int nserve;
     int nreader; /* how many other ranks pull from my buffer */
@@ -67,6 +67,11 @@ void mw__comm_fail(mw_comm *comm, const mw_error *error);
  * readers (mw__pool_done), may wait for it otherwise. */
 void mw__comm_leave(mw_comm *comm);
 
+/* Waits, after mw__comm_leave, until all ranks have ended; where ranks are threads their launcher
+ * does that. Fails with what began the failure of the world, if it has failed: the record says
+ * what, and what it meant here. */
+MW_NODISCARD mw_status mw__comm_finish(mw_comm *comm);
+
 /* The team of `count` ranks (rising numbers, this rank among them); made on first use, kept by the
  * world. Local: no communication. */
 MW_NODISCARD mw_status mw__comm_team(mw_comm *comm, const int *ranks, int count, mw_team **ret);
@@ -77,17 +82,28 @@ int mw__team_rank(const mw_team *team, int index);
 int mw__comm_rank(const mw_comm *comm);
 int mw__comm_ranks(const mw_comm *comm);
 bool mw__comm_fake(const mw_comm *comm);           /* no data moves */
-const char *mw__comm_backend(const mw_comm *comm); /* "threads", "fake" */
+bool mw__comm_serves(const mw_comm *comm);         /* transfers must say what they serve */
+const char *mw__comm_backend(const mw_comm *comm); /* "threads", "mpi", "fake" */
 
 typedef struct mw_comm_options {
     double timeout; /* seconds to wait for a rank that does not come; 0: 60 */
     int cores;      /* ranks spin while they wait only if nrank <= cores; 0: ask the system */
+    const volatile int *interrupt; /* mpi: a rank that waits gives up once this is not 0 */
 } mw_comm_options;
 
 /* Makes the ends of a world of nrank threads into ret_comm[nrank]. The creator frees them, after
  * every rank's thread has ended, with mw__comm_world_free(ret_comm[0]). */
 MW_NODISCARD mw_status mw__comm_threads_new(int nrank, const mw_comm_options *options,
                                             mw_comm **ret_comm);
+
+/* This process' end of the world that a launcher such as mpirun has started, by the module in the
+ * file `module` (NULL: where the loader and the library's own place lead to). One at a time.
+ * Fails: MW_ERR_UNSUPPORTED where there is no such module or no MPI. */
+MW_NODISCARD mw_status mw__comm_mpi_new(const char *module, const mw_comm_options *options,
+                                        mw_comm **ret_comm);
+
+/* This process' rank in that world, and its size. */
+MW_NODISCARD mw_status mw__comm_mpi_find(const char *module, int *ret_rank, int *ret_ranks);
 
 /* One end of a world of nrank ranks that carries no data: this rank plays rank `rank`. */
 MW_NODISCARD mw_status mw__comm_fake_new(int nrank, int rank, mw_comm **ret_comm);

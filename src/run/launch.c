@@ -1,9 +1,10 @@
-/* Launching a program: one thread per rank (or, on the fake backend, the caller's own). Everything
- * that a rank holds is freed by the launcher after all threads have ended, when nobody reads
- * anybody's memory. */
+/* Launching a program: one thread per rank, or the caller's own where this process is one rank
+ * (mpi) or plays one (fake). Everything that a rank holds is freed by the launcher after all
+ * threads have ended, when nobody reads anybody's memory. */
 #include "run/run.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 static void free_rank(mw_rank *rank)
 {
@@ -43,6 +44,11 @@ static void *run_rank(void *user)
     return NULL;
 }
 
+static bool is_echo(const mw_rank *rank)
+{
+    return rank->ended == MW_ERR_COMM || rank->ended == MW_ERR_TIMEOUT;
+}
+
 /* The failure that began it: one that is not the echo of another rank's. */
 static const mw_rank *first_failed(const mw_rank *ranks, int n)
 {
@@ -74,13 +80,13 @@ static mw_status run_threads(mw_rank *ranks, int n)
     return status;
 }
 
-static mw_status init_rank(mw_rank *rank, int index, mw_mesh *mesh, mw_comm *comm,
+static mw_status init_rank(mw_rank *rank, mw_mesh *mesh, mw_comm *comm,
                            const mw_launch_options *options, mw_status (*program)(void *),
                            void *user)
 {
     mw__ctx_init(&rank->ctx, mw__ctx_get()->allocator);
     rank->ctx.rank = rank;
-    rank->index = index;
+    rank->index = mw__comm_rank(comm);
     rank->mesh = mesh;
     rank->comm = comm;
     rank->options = options;
@@ -108,16 +114,22 @@ static mw_status run_world(mw_mesh *mesh, mw_comm **comm, int nlocal,
     mw_status status = MW_OK;
     int made = 0;
     for (; made < nlocal && status == MW_OK; made++)
-        status = init_rank(&ranks[made], made, mesh, comm[made], options, program, user);
+        status = init_rank(&ranks[made], mesh, comm[made], options, program, user);
     if (status == MW_OK) {
-        if (nlocal == 1)
+        mw_status others = MW_OK;
+        if (nlocal == 1) {
             (void)run_rank(&ranks[0]);
-        else
+            others = mw__comm_finish(comm[0]);
+        } else {
             status = run_threads(ranks, nlocal);
+        }
         const mw_rank *failed = first_failed(ranks, nlocal);
-        if (failed && status == MW_OK) {
-            status = failed->ended;
+        if (status == MW_OK && failed) {
             mw__ctx_get()->error = failed->ctx.error;
+            status = is_echo(failed) && others != MW_OK ? others : failed->ended;
+            mw__ctx_get()->error.code = status;
+        } else if (status == MW_OK) {
+            status = others;
         }
     }
     for (int i = 0; i < made; i++)
@@ -126,35 +138,54 @@ static mw_status run_world(mw_mesh *mesh, mw_comm **comm, int nlocal,
     return status;
 }
 
-mw_status mw_launch(const mw_launch_options *options, mw_status (*program)(void *user), void *user)
+/* One of this launch's backends; nlocal ends of it live in this process. */
+static mw_status make_world(const mw_launch_options *options, const mw_mesh *mesh, int nlocal,
+                            mw_comm **ret_comm)
 {
     enum { MOST_THREADS = 4096 };
     const char *backend = options->backend ? options->backend : "threads";
-    bool fake = strcmp(backend, "fake") == 0;
-    if (!fake && strcmp(backend, "threads") != 0) {
+    if (strcmp(backend, "fake") == 0) return mw__comm_fake_new(mesh->nrank, 0, ret_comm);
+    if (strcmp(backend, "mpi") == 0) return mw__world_join(options, mesh, ret_comm);
+    if (nlocal > MOST_THREADS) {
+        mw_status status =
+            MW_FAIL(MW_ERR_ARG, "a mesh of %d ranks: the threads backend runs at most %d", nlocal,
+                    MOST_THREADS);
+        mw__error_hint("use the fake backend to plan for more ranks");
+        return status;
+    }
+    const mw_comm_options comm_options = {.timeout = options->timeout};
+    return mw__comm_threads_new(nlocal, &comm_options, ret_comm);
+}
+
+static mw_status find_mesh(const mw_launch_options *options, bool mpi, mw_mesh **ret)
+{
+    char text[32];
+    int rank, ranks = 1;
+    if (mpi && !options->mesh) MW_TRY(mw_world_find("mpi", options->module, &rank, &ranks));
+    (void)snprintf(text, sizeof text, "tp=%d", ranks);
+    mw_mesh *read;
+    MW_TRY(mw_mesh_parse(options->mesh ? options->mesh : text, &read));
+    mw_status status = mw__mesh_intern(read, ret);
+    mw_mesh_unref(read);
+    return status;
+}
+
+mw_status mw_launch(const mw_launch_options *options, mw_status (*program)(void *user), void *user)
+{
+    const char *backend = options->backend ? options->backend : "threads";
+    bool fake = strcmp(backend, "fake") == 0, mpi = strcmp(backend, "mpi") == 0;
+    if (!fake && !mpi && strcmp(backend, "threads") != 0) {
         mw_status status = MW_FAIL(MW_ERR_ARG, "there is no backend '%s'", backend);
-        mw__error_hint("backends: threads, fake");
+        mw__error_hint("backends: threads, mpi, fake");
         return status;
     }
     if (mw__ctx_get()->rank) return MW_FAIL(MW_ERR_ARG, "mw_launch inside a launched program");
-    mw_mesh *read, *mesh;
-    MW_TRY(mw_mesh_parse(options->mesh ? options->mesh : "tp=1", &read));
-    mw_status status = mw__mesh_intern(read, &mesh);
-    mw_mesh_unref(read);
-    if (status != MW_OK) return status;
-    int n = mesh->nrank, nlocal = fake ? 1 : n;
-    if (nlocal > MOST_THREADS) {
-        status = MW_FAIL(MW_ERR_ARG, "a mesh of %d ranks: the threads backend runs at most %d", n,
-                         MOST_THREADS);
-        mw__error_hint("use the fake backend to plan for more ranks");
-    }
-    mw_comm **comm = status == MW_OK ? mw__zalloc((size_t)nlocal * sizeof *comm) : NULL;
-    if (status == MW_OK && !comm) status = MW_NOMEM();
-    if (status == MW_OK) {
-        mw_comm_options comm_options = {.timeout = options->timeout};
-        status =
-            fake ? mw__comm_fake_new(n, 0, comm) : mw__comm_threads_new(n, &comm_options, comm);
-    }
+    mw_mesh *mesh;
+    MW_TRY(find_mesh(options, mpi, &mesh));
+    int nlocal = fake || mpi ? 1 : mesh->nrank;
+    mw_comm **comm = mw__zalloc((size_t)nlocal * sizeof *comm);
+    if (!comm) return MW_NOMEM();
+    mw_status status = make_world(options, mesh, nlocal, comm);
     if (status == MW_OK) {
         status = run_world(mesh, comm, nlocal, options, program, user);
         mw__comm_world_free(comm[0]);
@@ -185,15 +216,9 @@ mw_status mw_barrier(void)
 {
     mw_rank *rank = mw__rank_get();
     if (!rank) return mw_last_error()->code;
-    int n = rank->mesh->nrank;
-    if (rank->fake || n == 1) return MW_OK;
-    int *all = mw__arena_alloc(&rank->scratch, (size_t)n * sizeof *all);
     mw_team *team;
-    if (!all) return mw__rank_failed(rank, MW_NOMEM());
-    for (int i = 0; i < n; i++)
-        all[i] = i;
-    mw_status status = mw__comm_team(rank->comm, all, n, &team);
-    mw__arena_clear(&rank->scratch);
-    if (status != MW_OK) return mw__rank_failed(rank, status);
-    return mw__rank_failed(rank, mw__comm_barrier(rank->comm, team, "barrier"));
+    if (rank->fake || rank->mesh->nrank == 1) return MW_OK;
+    mw_status status = mw__world_team(rank->comm, &team);
+    if (status == MW_OK) status = mw__comm_barrier(rank->comm, team, "barrier");
+    return mw__rank_failed(rank, status);
 }

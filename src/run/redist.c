@@ -69,7 +69,7 @@ static mw_status team_in_mesh_order(const mw_mesh *mesh, const mw_team *team, mw
 
 /* Two phases over the flat shard: I combine chunk `me` of everybody's terms, then fetch the other
  * chunks from those who combined them. */
-static mw_status prepare_chunks(mw_redist *r, mw_hop *hop, int64_t count)
+static mw_status prepare_chunks(mw_redist *r, mw_hop *hop, int64_t count, bool serves)
 {
     int n = mw__team_size(hop->transfer.team), me = 0;
     const int *team = NULL;
@@ -102,7 +102,7 @@ static mw_status prepare_chunks(mw_redist *r, mw_hop *hop, int64_t count)
     hop->second.nreader = mine > 0 ? n - 1 : 0;
     int64_t size = mw_dtype_size(hop->transfer.dtype);
     hop->recv_bytes = ((n - 1) * mine + count - mine) * size;
-    return MW_OK;
+    return serves ? mw__serve_chunks(r, hop, team, n, me, count) : MW_OK;
 }
 
 static mw_status received_by_each(mw_rank *rank, mw_redist *r, mw_hop *hop)
@@ -145,10 +145,12 @@ static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
     MW_TRY(mw__comm_team(rank->comm, ranks, n, &hop->transfer.team));
     hop->transfer.hash = transfer_hash(r, (int)(hop - r->hop), 0);
     hop->transfer.dtype = mw__layout_storage_dtype(&hop->from);
+    bool serves = mw__comm_serves(rank->comm);
     hop->two_phases = step->kind == MW_STEP_all_reduce &&
                       mw__all_reduce_in_two_phases(mesh, step->reduce, step->nreduce);
     if (hop->two_phases) {
-        MW_TRY(prepare_chunks(r, hop, mw__layout_local_count(mesh, &step->to, rank->index)));
+        MW_TRY(
+            prepare_chunks(r, hop, mw__layout_local_count(mesh, &step->to, rank->index), serves));
     } else {
         mw_pulls pulls;
         MW_TRY(mw__pulls_make(mesh, &hop->from, &step->to, step->reduce, step->nreduce, rank->index,
@@ -158,6 +160,7 @@ static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
         hop->recv_bytes = pulls.received * mw_dtype_size(hop->transfer.dtype);
         MW_TRY(mw__pulls_readers(mesh, &hop->from, &step->to, step->reduce, step->nreduce,
                                  rank->index, &r->arena, &hop->transfer.nreader));
+        if (serves) MW_TRY(mw__serve_pulls(rank, r, hop));
     }
     return rank->fake ? received_by_each(rank, r, hop) : MW_OK;
 }

@@ -195,6 +195,20 @@ MW_NODISCARD mw_status mw__redist_run(mw_rank *rank, mw_redist *redist, mw_tenso
                                       const mw_reason *reason, mw_tensor **ret);
 void mw__redist_forget(mw_rank *rank);
 
+/* ---- serve.c ---- */
+/* Sets what the hop's transfers serve. */
+MW_NODISCARD mw_status mw__serve_pulls(mw_rank *rank, mw_redist *redist, mw_hop *hop);
+/* Of a two-phase all_reduce over `count` elements; `team` in the order of the chunks, n ranks. */
+MW_NODISCARD mw_status mw__serve_chunks(mw_redist *redist, mw_hop *hop, const int *team, int n,
+                                        int me, int64_t count);
+
+/* ---- world.c ---- */
+MW_NODISCARD mw_status mw__world_team(mw_comm *comm, mw_team **ret); /* of all ranks */
+/* This process' end of the world that a launcher has started, once all ranks are there with the
+ * same mesh. */
+MW_NODISCARD mw_status mw__world_join(const mw_launch_options *options, const mw_mesh *mesh,
+                                      mw_comm **ret_comm);
+
 /* ---- account.c ---- */
 MW_NODISCARD mw_status mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop,
                                         const mw_reason *reason);
