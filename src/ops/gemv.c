@@ -25,3 +25,27 @@ const mw__row_kernels *mw__row_kernels_get(void)
     int count = mw__row_kernels_all(all);
     return all[count - 1];
 }
+
+void mw__softmax_f64(double *row, int64_t n)
+{
+    double top = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        top = top > row[i] ? top : row[i];
+    for (int64_t i = 0; i < n; i++)
+        sum += row[i] = exp(row[i] - top);
+    for (int64_t i = 0; i < n; i++)
+        row[i] /= sum;
+}
+
+void mw__row_take(mw_view *view, int dim, mw_view *ret_row)
+{
+    *ret_row = (mw_view){view->data, view->dtype, 1, {1}, {1}};
+    if (view->ndim == 0) return;
+    ret_row->shape[0] = view->shape[dim];
+    ret_row->stride[0] = view->stride[dim];
+    view->ndim--;
+    for (int d = dim; d < view->ndim; d++) {
+        view->shape[d] = view->shape[d + 1];
+        view->stride[d] = view->stride[d + 1];
+    }
+}

@@ -231,17 +231,6 @@ static void apply_masks(const group *g, void *row, int64_t r, int64_t columns)
     }
 }
 
-static void softmax_f64(double *row, int64_t n)
-{
-    double top = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        top = top > row[i] ? top : row[i];
-    for (int64_t i = 0; i < n; i++)
-        sum += row[i] = exp(row[i] - top);
-    for (int64_t i = 0; i < n; i++)
-        row[i] /= sum;
-}
-
 /* A row without any column left is zeros, not NaN. The search ends at the first column mostly. */
 static void softmax_row(const group *g, void *row, int64_t columns)
 {
@@ -251,7 +240,7 @@ static void softmax_row(const group *g, void *row, int64_t columns)
     if (hidden)
         memset(row, 0, (size_t)(columns * mw_dtype_size(g->dtype)));
     else if (wide)
-        softmax_f64(row, columns);
+        mw__softmax_f64(row, columns);
     else
         (void)mw__row_kernels_get()->softmax(row, columns);
 }

@@ -1,6 +1,7 @@
 /* Searches along a dim: argmax and topk. Both order elements the same way: larger first, NaN before
  * all, and of equal ones the first, so the answer is one answer. Positions are global: a rank that
  * holds a part of the dim gives the whole dim's position of its own best element. */
+#include "ops/gemv.h"
 #include "ops/op.h"
 #include "ops/rule_parts.h"
 
@@ -79,20 +80,6 @@ static mw_status positions_of(const mw_kernel_call *k, int dim, const int64_t **
 static int64_t global(const int64_t *position, int64_t at)
 {
     return position ? position[at] : at;
-}
-
-/* `view` without dim `dim`, and that dim as a row at its start. */
-static void take_row(mw_view *view, int dim, mw_view *ret_row)
-{
-    *ret_row = (mw_view){view->data, view->dtype, 1, {1}, {1}};
-    if (view->ndim == 0) return;
-    ret_row->shape[0] = view->shape[dim];
-    ret_row->stride[0] = view->stride[dim];
-    view->ndim--;
-    for (int d = dim; d < view->ndim; d++) {
-        view->shape[d] = view->shape[d + 1];
-        view->stride[d] = view->stride[d + 1];
-    }
 }
 
 static void *moved(const mw_view *rest, const int64_t *index)
@@ -179,7 +166,7 @@ static mw_status argmax_kernel(const mw_kernel_call *k)
     if (k->call->arg[1].kind == MW_ARG_NONE) return argmax_all(k);
     MW_TRY(mw__arg_dim(k->call, 1, in.ndim, &dim));
     MW_TRY(positions_of(k, dim, &position));
-    take_row(&in, dim, &from);
+    mw__row_take(&in, dim, &from);
     MW_TRY(new_buffer(k, from.shape[0], &buffer));
     do { /* the result is contiguous, and without the dim in the order of the rest */
         from.data = from.shape[0] > 0 ? moved(&in, index) : NULL;
@@ -250,9 +237,9 @@ static mw_status topk_kernel(const mw_kernel_call *k)
     MW_TRY(mw__arg_dim(k->call, TOPK_DIM, in.ndim, &dim));
     if (mw__view_count(&values) == 0) return MW_OK;
     MW_TRY(positions_of(k, dim, &position));
-    take_row(&in, dim, &from);
-    take_row(&values, dim, &value);
-    take_row(&places, dim, &place);
+    mw__row_take(&in, dim, &from);
+    mw__row_take(&values, dim, &value);
+    mw__row_take(&places, dim, &place);
     int64_t n = value.shape[0];
     if (from.shape[0] < n)
         return MW_FAIL(MW_ERR_INTERNAL, "topk: %lld elements on this rank, and %lld are wanted",

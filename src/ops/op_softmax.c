@@ -7,40 +7,13 @@
 
 #include <math.h>
 
-static void softmax_f64(double *row, int64_t n)
-{
-    double top = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        top = top > row[i] ? top : row[i];
-    for (int64_t i = 0; i < n; i++)
-        sum += row[i] = exp(row[i] - top);
-    for (int64_t i = 0; i < n; i++)
-        row[i] /= sum;
-}
-
-/* Takes dim `dim` out of `view`: the row that starts at its first element is *ret_row, the rest
- * stays.
- */
-static void take_row(mw_view *view, int dim, mw_view *ret_row)
-{
-    *ret_row = (mw_view){view->data, view->dtype, 1, {1}, {1}};
-    if (view->ndim == 0) return;
-    ret_row->shape[0] = view->shape[dim];
-    ret_row->stride[0] = view->stride[dim];
-    view->ndim--;
-    for (int d = dim; d < view->ndim; d++) {
-        view->shape[d] = view->shape[d + 1];
-        view->stride[d] = view->stride[d + 1];
-    }
-}
-
 static void run_row(const mw_view *to, const mw_view *from, mw_view *work)
 {
     bool direct = to->dtype == work->dtype && (to->stride[0] == 1 || to->shape[0] == 1);
     const mw_view *at = direct ? to : work;
     mw__view_copy(at, from);
     if (work->dtype == MW_DTYPE_f64)
-        softmax_f64(at->data, at->shape[0]);
+        mw__softmax_f64(at->data, at->shape[0]);
     else
         (void)mw__row_kernels_get()->softmax(at->data, at->shape[0]);
     if (!direct) mw__view_copy(to, work);
@@ -61,8 +34,8 @@ static mw_status softmax_kernel(const mw_kernel_call *k)
     int dim;
     MW_TRY(mw__arg_dim(k->call, 1, in.ndim, &dim));
     if (mw__view_count(&out) == 0) return MW_OK;
-    take_row(&in, dim, &from);
-    take_row(&out, dim, &to);
+    mw__row_take(&in, dim, &from);
+    mw__row_take(&out, dim, &to);
     bool wide = in.dtype == MW_DTYPE_f64 || out.dtype == MW_DTYPE_f64;
     mw__view_set(&work, wide ? MW_DTYPE_f64 : MW_DTYPE_f32, 1, to.shape);
     work.data = mw__arena_alloc(k->scratch, (size_t)(to.shape[0] * mw_dtype_size(work.dtype)));
