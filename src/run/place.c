@@ -135,6 +135,8 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
     mw_redist *redist;
     if (!mesh) mesh = rank->mesh;
     if (want.dtype == MW_DTYPE_NONE) want.dtype = t->type->layout.dtype;
+    for (int d = 0; d < want.ndim; d++)
+        want.dim[d].open = 0; /* nothing propagates any more: it lies as it lies */
     mw_status status = on_its_mesh(t, mesh);
     if (status == MW_OK) status = mw__layout_check(mesh, &want);
     if (status == MW_OK) {
@@ -146,6 +148,26 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
         return NULL;
     }
     return mark(rank, t, redist);
+}
+
+/* The same values in memory of their own: a new tensor never shares with the old one, whether or
+ * not anything had to move, or what is written into one would show in the other on some meshes. */
+static mw_status with_own_memory(mw_rank *rank, const mw_tensor *t, mw_tensor **placed)
+{
+    if (!t->storage || (*placed)->storage != t->storage) return MW_OK;
+    mw_tensor *copy;
+    MW_TRY(mw__tensor_make(rank, &copy));
+    copy->type = (*placed)->type;
+    copy->local = (*placed)->local;
+    mw_status status = mw__tensor_fill(rank, copy, mw_tensor_local_bytes(copy));
+    if (status != MW_OK) {
+        mw__tensor_drop(rank, copy);
+        return status;
+    }
+    mw__view_copy(&copy->local, &(*placed)->local);
+    mw__tensor_drop(rank, *placed);
+    *placed = copy;
+    return MW_OK;
 }
 
 mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const char *layout)
@@ -161,7 +183,7 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
     }
     mw_tensor *placed, *out;
     if (place(rank, "redistribute", t, redist, &placed) != MW_OK) return NULL;
-    if (mw__tensor_new(rank, &out) != MW_OK) {
+    if (with_own_memory(rank, t, &placed) != MW_OK || mw__tensor_new(rank, &out) != MW_OK) {
         mw__tensor_drop(rank, placed);
         (void)mw__rank_failed(rank, MW_ERR_NOMEM);
         return NULL;

@@ -41,13 +41,15 @@ static bool before(pair a, pair b)
     return a.index < b.index;
 }
 
-/* Puts p into the list of the best n, largest first. */
+/* Puts p into the list of the best n, largest first; once, even if several ranks hold it. */
 static void insert(pair *best, int n, pair p)
 {
     if (n == 0 || !before(p, best[n - 1])) return;
     int at = n - 1;
-    for (; at > 0 && before(p, best[at - 1]); at--)
-        best[at] = best[at - 1];
+    while (at > 0 && before(p, best[at - 1]))
+        at--;
+    if (at > 0 && best[at - 1].index == p.index) return; /* equals are neighbours */
+    memmove(best + at + 1, best + at, (size_t)(n - 1 - at) * sizeof *best);
     best[at] = p;
 }
 

@@ -221,6 +221,8 @@ mw_tensor *mw_empty_layout(mw_mesh *mesh, const mw_layout *layout)
     mw_layout canonical = *layout;
     if (!mesh) mesh = rank->mesh;
     if (mw__layout_check(mesh, layout) != MW_OK) return NULL;
+    for (int d = 0; d < canonical.ndim; d++)
+        canonical.dim[d].open = 0;
     mw__layout_canonical(mesh, &canonical);
     mw_status status = mw__tensor_new(rank, &t);
     if (status == MW_OK) {
