@@ -108,7 +108,9 @@ static mw_status read_kind(dtensor *t, placement *p)
     skip_name(t->r, names, MW_COUNT(names));
     mw__reader_space(t->r);
     const char *at = t->r->at, *word = at + strspn(at, "<'\""), *end = word;
-    for (; (*end >= 'a' && *end <= 'z') || (*end >= 'A' && *end <= 'Z') || *end == '.'; end++)
+    for (;
+         (*end >= 'a' && *end <= 'z') || (*end >= 'A' && *end <= 'Z') || *end == '.' || *end == '_';
+         end++)
         if (*end == '.') word = end + 1;
     p->partial = mw__reduce_read(word, (int)(end - word));
     if (p->partial == MW_REDUCE_NONE) {

@@ -273,7 +273,7 @@ static mw_status read_item(hlo *h)
 
 /* The dims of the list, sorted into tiles and subgroups: the order in which the list is walked to
  * have manual, unreduced and replicated last. */
-static mw_status sort_dims(hlo *h, int *order, int *ret_tiles)
+static mw_status sort_dims(hlo *h, int *order)
 {
     int ndim = h->reading->ndim, tiles = h->ndim - h->nsub, n = 0;
     mw__tiling *t = &h->reading->tiling;
@@ -287,8 +287,8 @@ static mw_status sort_dims(hlo *h, int *order, int *ret_tiles)
     t->ndim = ndim;
     t->manual = t->unreduced = t->replicated = 1;
     for (int d = 0; d < ndim; d++) {
-        t->tile[d] = h->dim[d];
-        order[n++] = d;
+        t->tile[d] = h->reading->shape[d] ? h->dim[d] : 1;
+        if (h->reading->shape[d]) order[n++] = d;
     }
     static const sub_kind last[] = {SUB_MANUAL, SUB_UNREDUCED, SUB_REPLICATED};
     int64_t *const size[] = {&t->manual, &t->unreduced, &t->replicated};
@@ -298,7 +298,11 @@ static mw_status sort_dims(hlo *h, int *order, int *ret_tiles)
             order[n++] = tiles + i;
             *size[k] *= h->dim[tiles + i];
         }
-    *ret_tiles = n;
+    for (int d = 0; d < ndim; d++) { /* tiles of nothing are copies of each other */
+        if (h->reading->shape[d]) continue;
+        order[n++] = d;
+        t->replicated *= h->dim[d];
+    }
     return MW_OK;
 }
 
@@ -323,11 +327,11 @@ static void walk_list(hlo *h, const int *order)
 
 static mw_status finish_tiles(hlo *h)
 {
-    int order[MOST_DIMS], n = 0;
+    int order[MOST_DIMS];
     if (h->whole != SUB_NONE || h->maximal || h->unknown || h->device >= 0)
         return mw__reader_fail(h->r, h->start, MW_ERR_PARSE,
                                "a tile assignment beside replicated, manual, maximal or unknown");
-    MW_TRY(sort_dims(h, order, &n));
+    MW_TRY(sort_dims(h, order));
     walk_list(h, order);
     return mw__tiling_layout(h->reading);
 }

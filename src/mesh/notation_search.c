@@ -101,7 +101,7 @@ static void go_on(finder *f, uint32_t axes, int64_t left)
 static void next_factor(finder *f, uint32_t axes, int64_t left)
 {
     mw_dim *dim = &f->dim;
-    if (left == 1 || !axes) {
+    if ((left == 1 && dim->nfactor) || !axes) {
         if (axes) return;
         f->tries++;
         mw_dim whole = *dim;
@@ -111,7 +111,7 @@ static void next_factor(finder *f, uint32_t axes, int64_t left)
         return;
     }
     if (dim->nfactor == MOST_FACTORS) return;
-    for (int64_t size = 2; size <= left && !tired(f); size++) {
+    for (int64_t size = MW_MIN(left, 2); size <= left && !tired(f); size++) {
         if (left % size != 0) continue;
         dim->factor[dim->nfactor++] = size;
         go_on(f, axes, left / size);

@@ -56,9 +56,9 @@ static int compare_items(const void *a, const void *b)
     return (p->at > q->at) - (p->at < q->at);
 }
 
-/* Places of the list with one number hold the same. Replicas and terms of a sum do; so do tiles
- * without positions. */
-static int64_t group_of(const mw_reading *reading, int64_t place)
+/* Places of the list with one number hold the same. Replicas and terms of a sum do; so (if `empty`)
+ * do tiles without positions. */
+static int64_t group_of(const mw_reading *reading, int64_t place, bool empty)
 {
     const mw__tiling *t = &reading->tiling;
     int64_t group = 0, unit = 1;
@@ -74,6 +74,7 @@ static int64_t group_of(const mw_reading *reading, int64_t place)
     for (int d = t->ndim - 1; d >= 0; d--) {
         int64_t size = reading->shape[d], chunk = mw__chunk(size, t->tile[d]);
         int64_t full = chunk ? mw__chunk(size, chunk) : 0;
+        if (!empty) full = t->tile[d];
         group += MW_MIN(place % t->tile[d], full) * unit;
         unit *= t->tile[d] + 1;
         place /= t->tile[d];
@@ -82,7 +83,7 @@ static int64_t group_of(const mw_reading *reading, int64_t place)
 }
 
 /* The list in places of the mesh's grid, rising within every group. */
-static mw_status sorted_places(const mw_reading *reading, int *ret)
+static mw_status sorted_places(const mw_reading *reading, bool empty, int *ret)
 {
     const mw__tiling *t = &reading->tiling;
     const mw_mesh *mesh = reading->mesh;
@@ -90,7 +91,7 @@ static mw_status sorted_places(const mw_reading *reading, int *ret)
     item *where = mw__alloc(bytes), *what = mw__alloc(bytes);
     mw_status status = where && what ? MW_OK : MW_NOMEM();
     for (int k = 0; k < t->nrank && status == MW_OK; k++) {
-        int64_t group = group_of(reading, k);
+        int64_t group = group_of(reading, k, empty);
         int rank = t->rank[k];
         where[k] = (item){group, k};
         what[k] = (item){group, mesh->place ? mesh->place[rank] : rank};
@@ -190,9 +191,84 @@ static bool place_tiles(mw_reading *reading, mw__iota *digit, int n)
     return true;
 }
 
+/* ---- where many tiles are empty ------------------------------------------------------------ */
+
+/* Their ranks may stand in any order, of which the list that was read is one; another may be a
+ * product of axes. All orders of the axes' prime parts are tried. */
+enum { MOST_PRIMES = 6 };
+
+typedef struct guess {
+    const mw_reading *reading;
+    const int64_t *group; /* of each place of the grid, by the list that was read */
+    int n;
+    mw__iota prime[MW__IOTA], to[MW__IOTA]; /* `to`: major to minor */
+} guess;
+
+static bool guess_fits(const guess *g)
+{
+    int64_t at[MW__IOTA] = {0};
+    for (int k = 0; k < g->reading->tiling.nrank; k++) {
+        int64_t place = 0;
+        for (int i = 0; i < g->n; i++)
+            place += at[i] * g->to[i].stride;
+        if (g->group[place] != group_of(g->reading, k, true)) return false;
+        for (int i = g->n - 1; i >= 0 && ++at[i] == g->to[i].size; i--)
+            at[i] = 0;
+    }
+    return true;
+}
+
+static bool try_guesses(guess *g, int placed, uint32_t used)
+{
+    if (placed == g->n) return guess_fits(g);
+    for (int i = 0; i < g->n; i++) {
+        if (used >> i & 1) continue;
+        g->to[placed] = g->prime[i];
+        if (try_guesses(g, placed + 1, used | 1u << i)) return true;
+    }
+    return false;
+}
+
+static bool split_primes(const mw_mesh *mesh, guess *g)
+{
+    for (int a = 0; a < mesh->naxis; a++) {
+        int left = mesh->size[a];
+        for (int p = 2; left > 1; p++)
+            for (; left % p == 0; left /= p) {
+                if (g->n == MOST_PRIMES) return false;
+                g->prime[g->n++] = (mw__iota){p, (int64_t)mesh->stride[a] * (left / p)};
+            }
+    }
+    return true;
+}
+
+static mw_status guess_digits(const mw_reading *reading, mw__iota *ret, int *ret_n)
+{
+    const mw__tiling *t = &reading->tiling;
+    const mw_mesh *mesh = reading->mesh;
+    guess g = {.reading = reading};
+    *ret_n = -1;
+    if (!split_primes(mesh, &g)) return MW_OK;
+    size_t bytes = (size_t)t->nrank * sizeof *g.group;
+    int64_t *group = mw__alloc(bytes);
+    if (!group) return MW_NOMEM();
+    for (int k = 0; k < t->nrank; k++)
+        group[mesh->place ? mesh->place[t->rank[k]] : t->rank[k]] = group_of(reading, k, true);
+    g.group = group;
+    if (try_guesses(&g, 0, 0)) {
+        *ret_n = g.n;
+        for (int i = 0; i < g.n; i++)
+            ret[i] = g.to[g.n - 1 - i];
+    }
+    mw__free(group, bytes);
+    return MW_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
 mw_status mw__tiling_layout(mw_reading *reading)
 {
-    mw__tiling *t = &reading->tiling;
+    const mw__tiling *t = &reading->tiling;
     mw__iota digit[MW__IOTA];
     if (t->manual > 1) {
         mw__reading_unsayable(reading,
@@ -202,11 +278,18 @@ mw_status mw__tiling_layout(mw_reading *reading)
     size_t table = (size_t)t->nrank * sizeof *t->rank;
     int *place = mw__alloc(table);
     if (!place) return MW_NOMEM();
-    mw_status status = sorted_places(reading, place);
-    if (status == MW_OK) {
-        int n = mw__iota_of(place, t->nrank, digit);
-        if (n < 0 || !place_tiles(reading, digit, n)) not_a_product(reading);
+    bool found = false;
+    mw_status status = MW_OK;
+    const mw_layout empty = reading->layout; /* partials of a failed try are dropped */
+    for (int sort = 0; sort < 3 && !found && status == MW_OK; sort++) {
+        int n = -1;
+        reading->layout = empty;
+        status =
+            sort < 2 ? sorted_places(reading, sort == 1, place) : guess_digits(reading, digit, &n);
+        if (status == MW_OK && sort < 2) n = mw__iota_of(place, t->nrank, digit);
+        found = status == MW_OK && n >= 0 && place_tiles(reading, digit, n);
     }
+    if (status == MW_OK && !found) not_a_product(reading);
     mw__free(place, table);
     return status;
 }
