@@ -1,331 +1,209 @@
-/* Shortest path over layouts, with the classic collectives as edges. A state says, per dim, which
- * prime parts
- * ("atoms") of mesh axes cut it, major to minor, and which atoms still make it partial. A gather or
- * an all_to_all takes the most minor atoms of a dim; a slice appends a free one; a permute may
- * reach every state whose shards have the same shape, at the price of the whole shard: it goes
- * through one hub per shape, so that there are as many edges as states. (Shardy fixes the order of
- * axes by a permute first; two all_to_alls in the right order often need none.) */
-#include "plan/classic.h"
+/* Classic plans: the path that the search finds, as steps.
+ *
+ * An axis whose size has different primes may be split in several orders (6 is 2 then 3, or 3 then
+ * 2), and which parts a plan needs isn't known before; so there is one search per order, each only
+ * for what is cheaper than what the others found. A step is named by the edge that it was. */
+#include "plan/classic_search.h"
 
-enum { MOST_ATOMS = 12, MOST_STATES = 60000, MOST_ORDERS = 8, KEY = 24 };
+#include <math.h>
 
-typedef struct atom {
-    int8_t axis;
-    int32_t major, size;
-} atom;
+enum { MOST_ORDERS = 12 };
 
-/* Atoms of all dims in order, dims separated by END, then those that are partial. */
-enum { END = 0x7f };
-typedef struct state {
-    uint8_t key[KEY];
-} state;
+/* Any plan, soon, as a bound for what follows; good ones; the best. Work is for all orders
+ * together: the last pass seldom needs all of it, and where it does the plan is that of a pass
+ * before. */
+static const struct {
+    double hurry;
+    int fan, work;
+} passes[] = {{1000, 1, 12000}, {2, 4, 12000}, {1, 24, 24000}, {1, INT_MAX, 32000}};
 
-typedef struct node {
-    state at;
-    double cost;
-    int32_t before; /* node that leads here, -1 */
-    int32_t hash_next;
-    bool settled;
-    bool hub;
-} node;
-
-typedef struct search {
-    const mw_mesh *mesh;
-    const mw_layout *from, *to;
+typedef struct planner {
+    const mw_mesh *mesh, *to_mesh;
+    const mw_plan_options *options;
     mw_arena *arena;
-    mw_minimize minimize;
-    int ndim;
-    int64_t size[MW_LAYOUT_DIMS];
-    bool fixed[MW_LAYOUT_DIMS]; /* equal in source and target, and not of plain cuts: left alone */
-    int natom;
-    atom atoms[MOST_ATOMS];
-    int64_t largest; /* elements a shard may have */
-    double bytes_each;
-    node *nodes;
-    int nnode;
-    int32_t *bucket;
-    int32_t *heap;
-    int nheap;
-    bool full;
-} search;
+    mw_layout from, to; /* between the local steps at both ends */
+    mw_plan *plan;
+    space *space;
+} planner;
 
-enum { BUCKETS = 1 << 14 };
-
-/* A state taken apart. */
-typedef struct lists {
-    int n[MW_LAYOUT_DIMS + 1]; /* the last: partial atoms */
-    uint8_t at[MW_LAYOUT_DIMS + 1][MOST_ATOMS];
-} lists;
-
-static void unpack(const search *s, const state *key, lists *ret)
-{
-    memset(ret->n, 0, sizeof ret->n);
-    int d = 0;
-    for (int i = 0; i < KEY && d <= s->ndim; i++) {
-        if (key->key[i] == END)
-            d++;
-        else
-            ret->at[d][ret->n[d]++] = key->key[i];
-    }
-}
-
-static state pack(const search *s, const lists *l)
-{
-    state key;
-    memset(&key, END, sizeof key);
-    int at = 0;
-    for (int d = 0; d <= s->ndim; d++) {
-        for (int i = 0; i < l->n[d]; i++)
-            key.key[at++] = l->at[d][i];
-        key.key[at++] = END;
-    }
-    return key;
-}
-
-/* Largest local size of a dim: each atom cuts by torch.chunk's rule. */
-static int64_t local_size(const search *s, const lists *l, int d)
-{
-    int64_t n = s->size[d];
-    for (int i = 0; i < l->n[d]; i++) {
-        int32_t k = s->atoms[l->at[d][i]].size;
-        n = (n + k - 1) / k;
-    }
-    return n;
-}
-
-static int64_t shard(const search *s, const lists *l)
-{
-    int64_t n = 1;
-    for (int d = 0; d < s->ndim; d++)
-        n *= local_size(s, l, d);
-    return n;
-}
-
-/* ---- nodes -------------------------------------------------------------------------------------
+/* ---- steps -------------------------------------------------------------------------------------
  */
 
-static double price(const search *s, double elements, int team)
+static const mw_layout *last_layout(const mw_plan *plan)
 {
-    double bytes = elements * s->bytes_each;
-    if (s->minimize == MW_MINIMIZE_BYTES) return bytes + 1e-3 * (team > 1 ? 1 : 0) + 1e-5;
-    return team > 1 ? mw__step_time(team, (int64_t)bytes, 1) : 1e-6;
+    return plan->nstep ? &plan->step[plan->nstep - 1].to : &plan->from;
 }
 
-static void sift_up(search *s, int at)
+static bool same_partial(const mw_partial *a, const mw_partial *b)
 {
-    while (at > 0 && s->nodes[s->heap[at]].cost < s->nodes[s->heap[(at - 1) / 2]].cost) {
-        int32_t other = s->heap[(at - 1) / 2];
-        s->heap[(at - 1) / 2] = s->heap[at];
-        s->heap[at] = other;
-        at = (at - 1) / 2;
+    return a->axis == b->axis && a->major == b->major && a->size == b->size;
+}
+
+static const mw_partial *find_partial(const mw_layout *l, const mw_partial *p)
+{
+    for (int i = 0; i < l->npartial; i++)
+        if (same_partial(&l->partial[i], p)) return &l->partial[i];
+    return NULL;
+}
+
+static mw_step *push_step(mw_plan *plan, mw_step_kind kind, const mw_mesh *mesh,
+                          const mw_layout *to)
+{
+    mw_step *last = plan->nstep ? &plan->step[plan->nstep - 1] : NULL;
+    if (last && kind == MW_STEP_slice && last->kind == MW_STEP_slice) {
+        last->to = *to;
+        return last; /* slices in a row are one */
+    }
+    if (plan->nstep == MW_PLAN_STEPS) return NULL;
+    mw_step *step = &plan->step[plan->nstep++];
+    memset(step, 0, sizeof *step);
+    step->kind = kind;
+    step->dim = step->to_dim = -1;
+    step->to = *to;
+    step->mesh = mesh == plan->mesh ? NULL : mesh;
+    return step;
+}
+
+/* The parts of axes in `bits`, neighbouring parts of one axis as one. */
+static void set_parts(const side *sd, uint32_t bits, mw_step *step)
+{
+    for (int a = 0; a < sd->nbase; a++) {
+        const atom *t = &sd->atoms[a];
+        if (!(bits & t->bits)) continue;
+        step->axes |= 1u << t->axis;
+        mw_cut *last = step->npart ? &step->part[step->npart - 1] : NULL;
+        if (last && last->axis == t->axis && last->major * last->size == t->major)
+            last->size *= t->size;
+        else if (step->npart < MW_STEP_PARTS)
+            step->part[step->npart++] =
+                (mw_cut){.axis = (int16_t)t->axis, .major = t->major, .size = t->size};
     }
 }
 
-static int pop(search *s)
+static uint32_t all_axes(const mw_mesh *mesh)
 {
-    int32_t top = s->heap[0];
-    s->heap[0] = s->heap[--s->nheap];
-    for (int at = 0;;) {
-        int best = at;
-        for (int c = 2 * at + 1; c <= 2 * at + 2; c++)
-            if (c < s->nheap && s->nodes[s->heap[c]].cost < s->nodes[s->heap[best]].cost) best = c;
-        if (best == at) return top;
-        int32_t other = s->heap[best];
-        s->heap[best] = s->heap[at];
-        s->heap[at] = other;
-        at = best;
-    }
+    return (uint32_t)((1u << mesh->naxis) - 1);
 }
 
-/* Reaches a state at a cost. A node may stand in the heap more than once: the first time counts. */
-static void reach(search *s, const state *at, bool hub, double cost, int before)
+/* What differs between two states of one mesh. */
+typedef struct change {
+    int count, less, more; /* dims that differ; one that loses atoms, one that gains some */
+    uint32_t bits;
+} change;
+
+static change compare(const space *s, const state *a, const state *b)
 {
-    uint64_t hash = mw__hash(hub, at->key, KEY) % BUCKETS;
-    int32_t n = s->bucket[hash];
-    while (n >= 0 && (s->nodes[n].hub != hub || memcmp(&s->nodes[n].at, at, sizeof *at) != 0))
-        n = s->nodes[n].hash_next;
-    if (n < 0) {
-        if (s->nnode == MOST_STATES) {
-            s->full = true;
-            return;
-        }
-        n = s->nnode++;
-        s->nodes[n] = (node){*at, cost, before, s->bucket[hash], false, hub};
-        s->bucket[hash] = n;
-    } else if (s->nodes[n].settled || cost >= s->nodes[n].cost) {
-        return;
-    } else {
-        s->nodes[n].cost = cost;
-        s->nodes[n].before = before;
+    change c = {0, -1, -1, 0};
+    for (int d = 0; d < s->ndim; d++) {
+        if (a->seq[d] == b->seq[d]) continue;
+        uint32_t before = s->seqs[a->seq[d]].bits, after = s->seqs[b->seq[d]].bits;
+        c.count++;
+        c.bits |= before ^ after;
+        if (before & ~after) c.less = d;
+        if (after & ~before) c.more = d;
     }
-    if (s->nheap == 4 * MOST_STATES) {
-        s->full = true;
-        return;
-    }
-    s->heap[s->nheap++] = n;
-    sift_up(s, s->nheap - 1);
+    return c;
 }
 
-/* ---- edges
- * --------------------------------------------------------------------------------------- */
-
-static bool is_free(const search *s, const lists *l, int a)
+static uint32_t axes_that_change(const mw_layout *a, const mw_layout *b)
 {
-    for (int d = 0; d <= s->ndim; d++)
-        for (int i = 0; i < l->n[d]; i++)
-            if (l->at[d][i] == a) return false;
+    uint32_t axes = 0;
+    for (int d = 0; d < a->ndim; d++)
+        if (!mw__dim_equal(&a->dim[d], &b->dim[d]))
+            axes |= mw__dim_axes(&a->dim[d]) | mw__dim_axes(&b->dim[d]);
+    return axes;
+}
+
+/* The edge that a search took, as a step. False where the plan is full. A step that moves nothing
+ * is a slice, whatever led to it. */
+static bool add_edge(planner *p, const state *a, const state *b, bool permuted)
+{
+    space *s = p->space;
+    const side *sd = &s->side[b->side];
+    const mw_layout before = *last_layout(p->plan);
+    bool same_mesh = s->side[a->side].mesh == sd->mesh, combines = a->partial != b->partial;
+    mw_layout to;
+    mw__state_layout(s, b, &to);
+    if (same_mesh && mw_layout_equal(&before, &to)) return true;
+    change c = permuted ? (change){0, -1, -1, 0} : compare(s, a, b);
+    mw_step_kind kind = permuted     ? MW_STEP_permute
+                        : c.less < 0 ? MW_STEP_slice
+                        : c.more < 0 ? MW_STEP_all_gather
+                                     : MW_STEP_all_to_all;
+    if (combines)
+        kind = c.count ? MW_STEP_reduce_scatter : MW_STEP_all_reduce;
+    else if (mw__state_moved(s, a, b) <= 0 && same_mesh)
+        kind = MW_STEP_slice;
+    int dim = c.less >= 0 ? c.less : c.more;
+    mw_step *last = p->plan->nstep ? &p->plan->step[p->plan->nstep - 1] : NULL;
+    bool merged = last && kind == MW_STEP_slice && last->kind == MW_STEP_slice;
+    if (c.count != 1 || (merged && last->dim != dim)) dim = -1;
+    mw_step *step = push_step(p->plan, kind, sd->mesh, &to);
+    if (!step) return false;
+    step->dim = kind == MW_STEP_all_to_all ? c.less : dim;
+    step->to_dim = kind == MW_STEP_all_to_all ? c.more : -1;
+    if (!same_mesh)
+        step->axes = all_axes(sd->mesh);
+    else if (permuted)
+        step->axes |= axes_that_change(&before, &to);
+    else
+        set_parts(sd, c.bits, step);
+    for (int i = 0; i < s->from->npartial; i++) {
+        if (!((a->partial & ~b->partial) >> i & 1)) continue;
+        step->reduce[step->nreduce++] = s->from->partial[i];
+        step->axes |= 1u << s->from->partial[i].axis;
+    }
     return true;
 }
 
-static int team_of(const search *s, const uint8_t *at, int n)
+/* Averages that will be combined become sums. */
+static void add_scale(planner *p, const mw_layout *from, const mw_layout *to)
 {
-    int team = 1;
-    for (int i = 0; i < n; i++)
-        team *= s->atoms[at[i]].size;
-    return team;
+    p->from = *from;
+    mw_partial scaled[MW_LAYOUT_PARTIALS];
+    int n = 0;
+    for (int i = 0; i < from->npartial; i++) {
+        const mw_partial *there = find_partial(to, &from->partial[i]);
+        if (from->partial[i].kind != MW_REDUCE_AVG || (there && there->kind == MW_REDUCE_AVG))
+            continue;
+        scaled[n++] = from->partial[i];
+        p->from.partial[i].kind = MW_REDUCE_SUM;
+    }
+    if (!n) return;
+    mw_step *step = push_step(p->plan, MW_STEP_scale, p->mesh, &p->from);
+    memcpy(step->reduce, scaled, (size_t)n * sizeof *scaled);
+    step->nreduce = n;
 }
 
-static void slices(search *s, const lists *l, double cost, int from)
+/* What the target is partial over and the source was not: one rank keeps the value. */
+static bool add_mask(planner *p, const mw_layout *to)
 {
-    for (int a = 0; a < s->natom; a++) {
-        if (!is_free(s, l, a)) continue;
-        for (int d = 0; d < s->ndim; d++) {
-            if (s->fixed[d] || local_size(s, l, d) < 2) continue;
-            lists next = *l;
-            next.at[d][next.n[d]++] = (uint8_t)a;
-            state key = pack(s, &next);
-            reach(s, &key, false, cost + price(s, 0, 1), from);
-        }
+    mw_partial made[MW_LAYOUT_PARTIALS];
+    int n = 0;
+    for (int i = 0; i < to->npartial; i++)
+        if (!find_partial(&p->to, &to->partial[i])) made[n++] = to->partial[i];
+    if (!n) return true;
+    mw_step *step = push_step(p->plan, MW_STEP_mask, p->to_mesh, to);
+    if (!step) return false;
+    memcpy(step->reduce, made, (size_t)n * sizeof *made);
+    step->nreduce = n;
+    return true;
+}
+
+/* The target without the partial axes that a mask makes. */
+static void set_target(planner *p, const mw_layout *to)
+{
+    p->to = *to;
+    p->to.npartial = 0;
+    memset(p->to.partial, 0, sizeof p->to.partial);
+    for (int i = 0; i < to->npartial; i++) {
+        const mw_partial *had = find_partial(&p->from, &to->partial[i]);
+        if (had && had->kind == to->partial[i].kind) p->to.partial[p->to.npartial++] = *had;
     }
 }
 
-/* Takes the k most minor atoms off dim d: gathered, or put at the end of another dim. */
-static void suffixes(search *s, const lists *l, double cost, int from)
-{
-    double before = (double)shard(s, l);
-    for (int d = 0; d < s->ndim; d++)
-        for (int k = 1; k <= l->n[d] && !s->fixed[d]; k++) {
-            const uint8_t *moved = &l->at[d][l->n[d] - k];
-            int team = team_of(s, moved, k);
-            lists next = *l;
-            next.n[d] -= k;
-            int64_t gathered = shard(s, &next);
-            if (gathered <= s->largest) {
-                state key = pack(s, &next);
-                reach(s, &key, false, cost + price(s, (double)gathered - before, team), from);
-            }
-            for (int e = 0; e < s->ndim; e++) {
-                if (e == d || s->fixed[e]) continue;
-                lists other = next;
-                memcpy(&other.at[e][other.n[e]], moved, (size_t)k);
-                other.n[e] += k;
-                double after = (double)shard(s, &other);
-                if (after > (double)s->largest) continue;
-                state key = pack(s, &other);
-                reach(s, &key, false, cost + price(s, after - MW_MIN(before, after) / team, team),
-                      from);
-            }
-        }
-}
-
-/* Reductions: one run of partial atoms (of one axis) at a time, or all. */
-static void reductions(search *s, const lists *l, double cost, int from)
-{
-    int p = s->ndim, n = l->n[p];
-    for (int first = 0; first < n; first++)
-        for (int end = first + 1; end <= n; end++) {
-            lists next = *l;
-            int k = end - first, team = team_of(s, &l->at[p][first], k);
-            memmove(&next.at[p][first], &next.at[p][end], (size_t)(n - end));
-            next.n[p] -= k;
-            double whole = (double)shard(s, l);
-            double all = team == 2 ? whole : 2 * whole * (team - 1) / team;
-            state key = pack(s, &next);
-            reach(s, &key, false, cost + price(s, all, team), from);
-            for (int d = 0; d < s->ndim; d++) {
-                if (s->fixed[d]) continue;
-                lists cut = next;
-                memcpy(&cut.at[d][cut.n[d]], &l->at[p][first], (size_t)k);
-                cut.n[d] += k;
-                key = pack(s, &cut);
-                reach(s, &key, false, cost + price(s, (double)shard(s, &cut) * (team - 1), team),
-                      from);
-            }
-        }
-}
-
-/* The hub of all states whose shards have this shape (and these partial atoms). */
-static state hub_of(const search *s, const lists *l)
-{
-    state key;
-    memset(&key, 0, sizeof key);
-    int at = 0;
-    for (int d = 0; d < s->ndim && at + 2 <= KEY; d++) {
-        int ways = team_of(s, l->at[d], l->n[d]);
-        key.key[at++] = (uint8_t)(ways & 0xff);
-        key.key[at++] = (uint8_t)(ways >> 8);
-    }
-    for (int i = 0; i < l->n[s->ndim] && at < KEY; i++)
-        key.key[at++] = (uint8_t)(0x80 | l->at[s->ndim][i]);
-    return key;
-}
-
-/* From a hub: every arrangement of atoms whose counts of chunks per dim are `ways`. */
-static void spread(search *s, lists *l, const int *ways, int d, int have, unsigned used,
-                   double cost, int from)
-{
-    while (d < s->ndim && have == ways[d])
-        d++, have = 1;
-    if (d == s->ndim) {
-        state key = pack(s, l);
-        reach(s, &key, false, cost, from);
-        return;
-    }
-    if (s->fixed[d]) return;
-    for (int a = 0; a < s->natom && !s->full; a++) {
-        if (used >> a & 1 || ways[d] % (have * s->atoms[a].size) != 0) continue;
-        l->at[d][l->n[d]++] = (uint8_t)a;
-        spread(s, l, ways, d, have * s->atoms[a].size, used | 1u << a, cost, from);
-        l->n[d]--;
-    }
-}
-
-static void leave_hub(search *s, int from)
-{
-    lists now, l = {.n = {0}};
-    int ways[MW_LAYOUT_DIMS];
-    unsigned used = 0;
-    unpack(s, &s->nodes[s->nodes[from].before].at, &now);
-    for (int d = 0; d < s->ndim; d++)
-        ways[d] = team_of(s, now.at[d], now.n[d]);
-    l.n[s->ndim] = now.n[s->ndim];
-    memcpy(l.at[s->ndim], now.at[s->ndim], MOST_ATOMS);
-    for (int i = 0; i < now.n[s->ndim]; i++)
-        used |= 1u << now.at[s->ndim][i];
-    spread(s, &l, ways, 0, 1, used, s->nodes[from].cost, from);
-}
-
-static void expand(search *s, int from)
-{
-    double cost = s->nodes[from].cost;
-    if (s->nodes[from].hub) {
-        leave_hub(s, from);
-        return;
-    }
-    lists l;
-    unpack(s, &s->nodes[from].at, &l);
-    slices(s, &l, cost, from);
-    suffixes(s, &l, cost, from);
-    reductions(s, &l, cost, from);
-    state hub = hub_of(s, &l);
-    int team = 1;
-    for (int d = 0; d < s->ndim; d++)
-        team *= team_of(s, l.at[d], l.n[d]);
-    if (team > 1) reach(s, &hub, true, cost + price(s, (double)shard(s, &l), team), from);
-}
-
-/* ---- from layouts to atoms and back
- * ---------------------------------------------------------------- */
+/* ---- searching ----------------------------------------------------------------------------------
+ */
 
 static bool plain_cuts(const mw_dim *dim)
 {
@@ -335,271 +213,176 @@ static bool plain_cuts(const mw_dim *dim)
     return true;
 }
 
-/* Appends the atoms of one part of an axis; false where it does not begin and end at atoms. */
-static bool append_part(const search *s, int axis, int32_t major, int32_t size, uint8_t *at, int *n)
+/* `twice`: the one mesh as two sides, whose axes are split in different orders. */
+static void set_space(planner *p, bool twice, uint32_t *axes)
 {
-    int32_t next = major, end = major * size;
-    for (int a = 0; a < s->natom && next < end; a++) {
-        if (s->atoms[a].axis != axis || s->atoms[a].major != next) continue;
-        at[(*n)++] = (uint8_t)a;
-        next *= s->atoms[a].size;
-    }
-    return next == end;
+    space *s = p->space;
+    s->arena = p->arena;
+    s->from = &p->from, s->to = &p->to;
+    s->ndim = p->from.ndim;
+    s->nside = p->mesh == p->to_mesh && !twice ? 1 : 2;
+    memset(s->side, 0, sizeof s->side);
+    s->side[0].mesh = p->mesh;
+    s->side[1].mesh = p->to_mesh;
+    s->side[0].ends[0] = &p->from;
+    s->side[s->nside - 1].ends[1] = &p->to;
+    axes[0] = mw__layout_axes(&p->from) | mw__layout_partial_axes(&p->from);
+    axes[1] = mw__layout_axes(&p->to);
+    if (p->mesh == p->to_mesh) /* with a topology a detour over a fast axis may pay */
+        axes[0] = axes[1] = p->options->topology ? all_axes(p->mesh) : axes[0] | axes[1];
+    else /* which parts a permute needs on either side isn't known */
+        axes[0] = all_axes(p->mesh), axes[1] = all_axes(p->to_mesh);
+    for (int d = 0; d < s->ndim; d++)
+        s->fixed[d] = s->nside == 1 && mw__dim_equal(&p->from.dim[d], &p->to.dim[d]) &&
+                      !plain_cuts(&p->from.dim[d]);
+    s->kept = 0;
+    for (int i = 0; i < p->from.npartial; i++)
+        if (find_partial(&p->to, &p->from.partial[i])) s->kept |= (uint8_t)(1u << i);
 }
 
-static bool to_lists(const search *s, const mw_layout *l, const mw_layout *target, lists *ret)
+/* The next combination of orders; false after the last. */
+static bool next_orders(const space *s, const uint32_t *axes, int order[2][MW_MESH_AXES])
 {
-    *ret = (lists){.n = {0}};
-    for (int d = 0; d < s->ndim; d++) {
-        if (s->fixed[d]) continue;
-        for (int i = 0; i < l->dim[d].ncut; i++) {
-            const mw_cut *c = &l->dim[d].cut[i];
-            if (!append_part(s, c->axis, c->major, c->size, ret->at[d], &ret->n[d])) return false;
-        }
-    }
-    for (int i = 0; i < l->npartial; i++) {
-        const mw_partial *p = &l->partial[i];
-        bool stays = false;
-        for (int j = 0; j < target->npartial; j++)
-            stays = stays || memcmp(&target->partial[j], p, sizeof *p) == 0;
-        if (!stays &&
-            !append_part(s, p->axis, p->major, p->size, ret->at[s->ndim], &ret->n[s->ndim]))
-            return false;
-    }
-    return true;
-}
-
-static bool to_layout(const search *s, const state *at, mw_layout *ret)
-{
-    lists l;
-    unpack(s, at, &l);
-    *ret = (mw_layout){.dtype = s->from->dtype, .ndim = s->from->ndim};
-    for (int d = 0; d < s->ndim; d++) {
-        if (s->fixed[d]) {
-            ret->dim[d] = s->from->dim[d];
-            continue;
-        }
-        mw_dim *dim = &ret->dim[d];
-        *dim = mw__dim_plain(s->size[d]);
-        if (l.n[d] > MW_DIM_CUTS || !dim->nfactor) return l.n[d] == 0;
-        for (int i = 0; i < l.n[d]; i++) {
-            const atom *a = &s->atoms[l.at[d][i]];
-            dim->cut[dim->ncut++] = (mw_cut){a->axis, 0, a->major, a->size};
-        }
-        dim->cuts[0] = dim->ncut;
-    }
-    for (int i = 0; i < s->from->npartial; i++) { /* those not yet reduced, and those that stay */
-        const mw_partial *p = &s->from->partial[i];
-        bool there = false;
-        for (int j = 0; j < l.n[s->ndim]; j++) {
-            const atom *a = &s->atoms[l.at[s->ndim][j]];
-            there = there ||
-                    (a->axis == p->axis && a->major >= p->major && a->major < p->major * p->size);
-        }
-        for (int j = 0; j < s->to->npartial; j++)
-            there = there || memcmp(&s->to->partial[j], p, sizeof *p) == 0;
-        if (there) ret->partial[ret->npartial++] = *p;
-    }
-    mw__layout_canonical(s->mesh, ret);
-    return true;
-}
-
-/* ---- the search
- * ------------------------------------------------------------------------------------ */
-
-static mw_status run(search *s, const state *start, const state *goal, int *ret_goal)
-{
-    *ret_goal = -1;
-    s->nnode = s->nheap = 0;
-    s->full = false;
-    memset(s->bucket, 0xff, BUCKETS * sizeof *s->bucket);
-    reach(s, start, false, 0, -1);
-    while (s->nheap > 0) {
-        int n = pop(s);
-        if (s->nodes[n].settled) continue;
-        s->nodes[n].settled = true;
-        if (!s->nodes[n].hub && memcmp(&s->nodes[n].at, goal, sizeof *goal) == 0) {
-            *ret_goal = n;
-            return MW_OK;
-        }
-        if (!s->full) expand(s, n);
-    }
-    return MW_OK;
-}
-
-/* The steps of a path, hubs left out: each is named and counted from its two layouts. */
-static mw_status steps_of(search *s, int goal, mw_plan *ret, bool *ret_fits)
-{
-    int path[64], n = 0;
-    for (int at = goal; at >= 0 && n < 64; at = s->nodes[at].before)
-        if (!s->nodes[at].hub) path[n++] = at;
-    *ret_fits = n - 1 <= MW_PLAN_STEPS;
-    mw__plan_start(s->mesh, s->from, ret);
-    for (int i = n - 2; i >= 0 && *ret_fits; i--) {
-        mw_layout next;
-        if (!to_layout(s, &s->nodes[path[i]].at, &next))
-            *ret_fits = false;
-        else
-            MW_TRY(mw__plan_add(ret, &next, s->arena));
-    }
-    return MW_OK;
-}
-
-/* Prime sizes in which axis `axis` may be split, in the nth order (0 ...); false past the last.
- * Orders matter for axes with different primes: 6 is 2 then 3, or 3 then 2. */
-static bool primes_in_order(int32_t size, int nth, int32_t *ret, int *ret_n)
-{
-    int n = 0;
-    for (int32_t p = 2; p <= size; p++)
-        for (; size % p == 0; size /= p)
-            ret[n++] = p;
-    *ret_n = n;
-    for (; nth > 0; nth--) { /* next permutation */
-        int i = n - 2;
-        while (i >= 0 && ret[i] >= ret[i + 1])
-            i--;
-        if (i < 0) return false;
-        int j = n - 1;
-        while (ret[j] <= ret[i])
-            j--;
-        int32_t swap = ret[i];
-        ret[i] = ret[j], ret[j] = swap;
-        for (int a = i + 1, b = n - 1; a < b; a++, b--)
-            swap = ret[a], ret[a] = ret[b], ret[b] = swap;
-    }
-    return true;
-}
-
-static bool make_atoms(search *s, uint32_t axes, const int *order)
-{
-    s->natom = 0;
-    for (int x = 0; x < s->mesh->naxis; x++) {
-        int32_t primes[32], major = 1;
-        int n;
-        if (!(axes >> x & 1)) continue;
-        if (!primes_in_order(s->mesh->size[x], order[x], primes, &n)) return false;
-        if (s->natom + n > MOST_ATOMS) return false;
-        for (int i = 0; i < n; i++) {
-            s->atoms[s->natom++] = (atom){(int8_t)x, major, primes[i]};
-            major *= primes[i];
-        }
-    }
-    return true;
-}
-
-static bool usable(search *s, uint32_t *ret_axes)
-{
-    uint32_t axes = 0;
-    for (int d = 0; d < s->ndim; d++) {
-        const mw_dim *a = &s->from->dim[d], *b = &s->to->dim[d];
-        s->size[d] = mw__dim_size(a);
-        s->fixed[d] = mw__dim_equal(a, b) && !plain_cuts(a);
-        if (s->fixed[d]) continue;
-        if (!plain_cuts(a) || !plain_cuts(b)) return false;
-        axes |= mw__dim_axes(a) | mw__dim_axes(b);
-    }
-    for (int i = 0; i < s->from->npartial; i++) {
-        const mw_partial *p = &s->from->partial[i];
-        if (p->kind == MW_REDUCE_AVG) return false;
-        axes |= 1u << p->axis;
-    }
-    for (int j = 0; j < s->to->npartial; j++) { /* a mask would have to be made: not searched */
-        bool had = false;
-        for (int i = 0; i < s->from->npartial; i++)
-            had = had || memcmp(&s->from->partial[i], &s->to->partial[j], sizeof(mw_partial)) == 0;
-        if (!had) return false;
-    }
-    *ret_axes = axes;
-    return true;
-}
-
-static mw_status allocate(search *s)
-{
-    s->nodes = mw__arena_alloc(s->arena, MOST_STATES * sizeof *s->nodes);
-    s->bucket = mw__arena_alloc(s->arena, BUCKETS * sizeof *s->bucket);
-    s->heap = mw__arena_alloc(s->arena, 4 * MOST_STATES * sizeof *s->heap);
-    return s->nodes && s->bucket && s->heap ? MW_OK : MW_NOMEM();
-}
-
-static bool cheaper(mw_minimize minimize, const mw_plan *a, const mw_plan *b)
-{
-    if (minimize == MW_MINIMIZE_TIME) return a->time_us < b->time_us;
-    if (a->recv_bytes != b->recv_bytes) return a->recv_bytes < b->recv_bytes;
-    if (a->recv_bytes_total != b->recv_bytes_total)
-        return a->recv_bytes_total < b->recv_bytes_total;
-    return a->time_us < b->time_us;
-}
-
-/* One search per way of splitting the axes into primes. */
-static mw_status search_orders(search *s, uint32_t axes, mw_plan *best, bool *ret_found)
-{
-    int order[MW_MESH_AXES] = {0}, tried = 0;
-    mw_plan *plan = mw__arena_alloc(s->arena, sizeof *plan);
-    if (!plan) return MW_NOMEM();
-    while (tried < MOST_ORDERS) {
-        lists from, to;
-        if (make_atoms(s, axes, order)) {
-            tried++;
-            if (to_lists(s, s->from, s->to, &from) && to_lists(s, s->to, s->to, &to)) {
-                state start = pack(s, &from), goal = pack(s, &to);
-                int end;
-                bool fits = false;
-                MW_TRY(run(s, &start, &goal, &end));
-                if (end >= 0) MW_TRY(steps_of(s, end, plan, &fits));
-                if (fits && (!*ret_found || cheaper(s->minimize, plan, best))) {
-                    *best = *plan;
-                    *ret_found = true;
-                }
-            }
-        }
-        int x = 0; /* the next combination of orders */
-        for (; x < s->mesh->naxis; x++) {
+    for (int i = 0; i < s->nside; i++)
+        for (int x = 0; x < s->side[i].mesh->naxis; x++) {
             int32_t primes[32];
             int n;
-            if (!(axes >> x & 1)) continue;
-            if (primes_in_order(s->mesh->size[x], ++order[x], primes, &n)) break;
-            order[x] = 0;
+            if (!(axes[i] >> x & 1)) continue;
+            if (mw__primes_in_order(s->side[i].mesh->size[x], ++order[i][x], primes, &n))
+                return true;
+            order[i][x] = 0;
         }
-        if (x == s->mesh->naxis) break;
+    return false;
+}
+
+/* One search, whose path replaces the plan's steps from `nstart` on. */
+static mw_status search_once(planner *p, const uint32_t *axes, int order[2][MW_MESH_AXES],
+                             pricing *pr, int nstart, bool *ret_found)
+{
+    state from, to, path[MOST_PATH];
+    bool permuted[MOST_PATH], ok;
+    int n = 0;
+    double cost;
+    MW_TRY(mw__space_make(p->space, axes, order, &from, &to, &ok));
+    if (!ok) return MW_OK;
+    MW_TRY(mw__space_search(p->space, pr, &from, &to, path, permuted, &n, &cost));
+    pr->work -= p->space->worked;
+    if (n == 0) return MW_OK;
+    mw_step kept[1] = {p->plan->step[0]};
+    int nkept = p->plan->nstep;
+    p->plan->nstep = nstart;
+    bool fits = true;
+    for (int i = 1; i < n && fits; i++)
+        fits = add_edge(p, &path[i - 1], &path[i], permuted[i]);
+    if (!fits) { /* longer than a plan can be: as if it had not been found */
+        p->plan->step[0] = kept[0];
+        p->plan->nstep = MW_MIN(nkept, nstart);
+        return MW_OK;
+    }
+    *ret_found = true;
+    pr->bound = cost;
+    return MW_OK;
+}
+
+/* Searches under every order, first in a hurry, so that there is a plan and a bound, and then for
+ * the cheapest. */
+static mw_status search_orders(planner *p, bool twice, double largest, bool *ret_found)
+{
+    uint32_t axes[2];
+    set_space(p, twice, axes);
+    pricing pr = {.minimize = p->options->minimize,
+                  .topology = p->options->topology,
+                  .bytes_each =
+                      (double)MW_MAX(1, mw_dtype_size(mw__layout_storage_dtype(&p->from))),
+                  .largest = largest,
+                  .bound = INFINITY};
+    int nstart = p->plan->nstep;
+    *ret_found = false;
+    for (int pass = 0; pass < MW_COUNT(passes); pass++) {
+        int order[2][MW_MESH_AXES] = {{0}}, tried = 0;
+        pr.hurry = passes[pass].hurry;
+        pr.most_fan = passes[pass].fan;
+        pr.work = passes[pass].work;
+        do
+            MW_TRY(search_once(p, axes, order, &pr, nstart, ret_found));
+        while (++tried < MOST_ORDERS && pr.work > 0 && next_orders(p->space, axes, order));
     }
     return MW_OK;
 }
 
-/* Gathers what changes, then slices. */
-static mw_status gather_and_slice(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
-                                  mw_arena *arena, mw_plan *ret)
+/* Nothing was found: what changes is gathered, and the target cut out of it. */
+static void gather_and_slice(planner *p)
 {
-    mw_layout middle = *from;
-    for (int d = 0; d < from->ndim; d++)
-        if (!mw__dim_equal(&from->dim[d], &to->dim[d]))
-            middle.dim[d] = mw__dim_plain(mw__dim_size(&from->dim[d]));
-    middle.npartial = 0;
-    memset(middle.partial, 0, sizeof middle.partial);
-    for (int i = 0; i < from->npartial; i++)
-        for (int j = 0; j < to->npartial; j++)
-            if (memcmp(&from->partial[i], &to->partial[j], sizeof(mw_partial)) == 0)
-                middle.partial[middle.npartial++] = from->partial[i];
-    mw__plan_start(mesh, from, ret);
-    MW_TRY(mw__plan_add(ret, &middle, arena));
-    return mw__plan_add(ret, to, arena);
+    mw_layout middle = p->from;
+    for (int d = 0; d < middle.ndim; d++)
+        if (!mw__dim_equal(&p->from.dim[d], &p->to.dim[d]) || p->mesh != p->to_mesh)
+            middle.dim[d] = mw__dim_plain(mw__dim_size(&middle.dim[d]));
+    mw_layout whole = middle;
+    if (middle.npartial != p->to.npartial) {
+        mw_step *step;
+        mw_layout reduced = p->from;
+        reduced.npartial = p->to.npartial;
+        memcpy(reduced.partial, p->to.partial, sizeof reduced.partial);
+        whole.npartial = reduced.npartial;
+        memcpy(whole.partial, reduced.partial, sizeof whole.partial);
+        step = push_step(p->plan, MW_STEP_all_reduce, p->mesh, &reduced);
+        for (int i = 0; i < p->from.npartial; i++)
+            if (!find_partial(&p->to, &p->from.partial[i])) {
+                step->reduce[step->nreduce++] = p->from.partial[i];
+                step->axes |= 1u << p->from.partial[i].axis;
+            }
+    }
+    if (!mw_layout_equal(last_layout(p->plan), &whole)) {
+        mw_step *step = push_step(p->plan, MW_STEP_all_gather, p->mesh, &whole);
+        for (int d = 0, n = 0; d < whole.ndim; d++)
+            if (!mw__dim_equal(&p->from.dim[d], &whole.dim[d])) {
+                step->axes |= mw__dim_axes(&p->from.dim[d]);
+                step->dim = n++ ? -1 : d;
+            }
+    }
+    if (!mw_layout_equal(&whole, &p->to)) {
+        mw_step *step = push_step(p->plan, MW_STEP_slice, p->to_mesh, &p->to);
+        for (int d = 0, n = 0; d < whole.ndim; d++)
+            if (!mw__dim_equal(&p->to.dim[d], &whole.dim[d])) {
+                step->axes |= mw__dim_axes(&p->to.dim[d]);
+                step->dim = n++ ? -1 : d;
+            }
+    }
 }
 
 mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
-                           mw_minimize minimize, mw_arena *arena, mw_plan *ret, bool *ret_exact)
+                           const mw_plan_options *options, mw_arena *arena, mw_plan *ret,
+                           bool *ret_above)
 {
-    search *s = mw__arena_zalloc(arena, sizeof *s);
-    if (!s) return MW_NOMEM();
+    planner *p = mw__arena_zalloc(arena, sizeof *p);
+    if (!p) return MW_NOMEM();
+    p->space = mw__arena_zalloc(arena, sizeof *p->space);
+    if (!p->space) return MW_NOMEM();
+    p->space->seqs = mw__arena_alloc(arena, MOST_SEQS * sizeof *p->space->seqs);
+    if (!p->space->seqs) return MW_NOMEM();
     MW_TRY(mw__plan_check_pair(mesh, from, to));
-    s->mesh = mesh, s->from = from, s->to = to, s->arena = arena, s->minimize = minimize;
-    s->ndim = from->ndim;
-    s->bytes_each = (double)MW_MAX(1, mw_dtype_size(mw__layout_storage_dtype(from)));
-    s->largest = MW_MAX(mw__layout_largest_shard(mesh, from), mw__layout_largest_shard(mesh, to));
-    uint32_t axes;
-    bool found = false;
-    if (usable(s, &axes)) {
-        MW_TRY(allocate(s));
-        MW_TRY(search_orders(s, axes, ret, &found));
+    p->mesh = mesh, p->options = options, p->arena = arena, p->plan = ret;
+    p->to_mesh =
+        options->to_mesh && !mw_mesh_same(mesh, options->to_mesh) ? options->to_mesh : mesh;
+    mw__plan_start(mesh, from, ret);
+    *ret_above = false;
+    if (p->to_mesh == mesh && mw_layout_equal(from, to)) return MW_OK;
+    add_scale(p, from, to);
+    set_target(p, to);
+    double largest = (double)MW_MAX(mw__layout_largest_shard(mesh, from),
+                                    mw__layout_largest_shard(p->to_mesh, to));
+    bool found, one_mesh = p->mesh == p->to_mesh;
+    MW_TRY(search_orders(p, false, largest, &found));
+    /* source and target may split an axis in different orders, which no single one serves */
+    if (!found && one_mesh && mesh->nrank <= MOST_RANKS)
+        MW_TRY(search_orders(p, true, largest, &found));
+    if (!found) {
+        *ret_above = true;
+        MW_TRY(search_orders(p, false, INFINITY, &found));
     }
-    *ret_exact = found && !s->full;
-    return found ? MW_OK : gather_and_slice(mesh, from, to, arena, ret);
+    if (!found) gather_and_slice(p);
+    if (!add_mask(p, to))
+        return MW_FAIL(MW_ERR_UNSUPPORTED, "a plan of more than %d steps", MW_PLAN_STEPS);
+    mw_replay replay;
+    return mw__plan_replay(ret, options->topology, arena, &replay);
 }

@@ -3,16 +3,27 @@
 #ifndef PLAN_CLASSIC_H
 #define PLAN_CLASSIC_H
 
-#include "plan/plan.h"
+#include "plan/topology.h"
 
-typedef enum mw_minimize { MW_MINIMIZE_TIME, MW_MINIMIZE_BYTES } mw_minimize;
-
-/* The best plan found from one layout to another. The search is over states that cut each dim by an
- * ordered list of prime parts of axes; no state's shard is larger than the larger of source and
- * target. *ret_exact tells whether it was searched to the end; otherwise (strided, joint or too
- * many parts) the plan gathers what changes and slices. Fails as mw__plan_make. Pure. */
+/* The best plan found from one layout to another, which may lie on another mesh over the same
+ * ranks. No state's shard is larger than the larger of source and target, unless no such plan is
+ * found: then *ret_above is true. Steps are filled in by mw__plan_replay. Fails as mw__plan_make.
+ * Pure. */
 MW_NODISCARD mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from,
-                                        const mw_layout *to, mw_minimize minimize, mw_arena *arena,
-                                        mw_plan *ret, bool *ret_exact);
+                                        const mw_layout *to, const mw_plan_options *options,
+                                        mw_arena *arena, mw_plan *ret, bool *ret_above);
+
+/* What a plan does to every rank; also written into the plan's totals and its steps' numbers. */
+typedef struct mw_replay {
+    int64_t *each; /* [ranks] bytes received */
+    int64_t total, largest, peak, live;
+    double time_us;
+    int64_t link_largest[MW_MESH_AXES], link_total[MW_MESH_AXES]; /* with a topology: by axis */
+} mw_replay;
+MW_NODISCARD mw_status mw__plan_replay(mw_plan *plan, const mw_topology *topology, mw_arena *arena,
+                                       mw_replay *ret);
+
+/* a is the better plan, of two that have been replayed. */
+bool mw__plan_better(mw_minimize minimize, const mw_plan *a, const mw_plan *b);
 
 #endif

@@ -28,8 +28,8 @@ typedef struct mw_step {
     uint32_t axes;   /* mesh axes whose ranks talk: the team has equal coordinates on the rest */
     int dim, to_dim; /* tensor dims, -1 where it has none */
     mw_layout to;
-    const mw_mesh *mesh;         /* of `to`, where it is not the plan's; else NULL */
-    mw_cut part[MW_STEP_PARTS];  /* the parts of axes that it is about, where it is known which */
+    const mw_mesh *mesh;        /* of `to`, where it is not the plan's; else NULL */
+    mw_cut part[MW_STEP_PARTS]; /* the parts of axes that it is about, where it is known which */
     int npart;
     mw_partial
         reduce[MW_LAYOUT_PARTIALS]; /* the partial axes whose terms are combined, made or scaled */

@@ -45,7 +45,7 @@ typedef struct builder {
     const mw_partial *reduce;
     int nreduce;
     int coord[MW_MESH_AXES], to_coord[MW_MESH_AXES]; /* mine, on each mesh */
-    int *group; /* place parts of the ranks that hold terms */
+    int *group;                                      /* place parts of the ranks that hold terms */
     int ngroup;
     int64_t to_stride[MW_LAYOUT_DIMS];
     const piece *picked[MW_LAYOUT_DIMS];
@@ -318,7 +318,8 @@ mw_status mw__pulls_between(const mw_mesh *mesh, const mw_layout *from, const mw
 {
     builder *b = mw__arena_zalloc(arena, sizeof *b);
     if (!b) return MW_NOMEM();
-    b->mesh = mesh, b->to_mesh = to_mesh, b->from = from, b->to = to, b->arena = arena, b->me = rank;
+    b->mesh = mesh, b->to_mesh = to_mesh, b->from = from, b->to = to, b->arena = arena,
+    b->me = rank;
     b->reduce = reduce, b->nreduce = nreduce;
     mw__mesh_coords(mesh, rank, b->coord);
     mw__mesh_coords(to_mesh, rank, b->to_coord);
