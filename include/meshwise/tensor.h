@@ -40,6 +40,8 @@ typedef struct mw_launch_options {
     mw_event_sink
         sink; /* gets every event, from the thread of the rank it happened on; may be NULL */
     void *sink_user;
+    int dispatch;       /* events carry the lines of DTensor's dispatch log too */
+    const char *device; /* the mesh's label there ("xpu"); NULL: "cpu" */
 } mw_launch_options;
 
 /* Runs `program(user)` on every rank and waits for all. The error that began a failure is left in

@@ -1,5 +1,5 @@
 /* The account of movements: totals, rows by cause, events, and strict mode's refusal. */
-#include "run/run.h"
+#include "run/dispatch_log.h"
 
 #include <stdio.h>
 
@@ -54,13 +54,15 @@ static mw_account *row_of(mw_rank *rank, mw_hop *hop, const mw_reason *reason)
 static mw_status send_move(mw_rank *rank, const mw_redist *redist, const mw_hop *hop,
                            const mw_reason *reason)
 {
-    mw_str text = {0}, from = {0}, to = {0}, axes = {0};
+    mw_str text = {0}, from = {0}, to = {0}, axes = {0}, dispatch = {0};
     char chain[256];
     const mw_mesh *mesh = redist->plan.mesh;
     mw__step_str(mesh, hop->step, &text);
     mw__layout_str(mesh, &hop->from, &from);
     mw__layout_str(mesh, &hop->step->to, &to);
     mw__axes_str(mesh, hop->step->axes, &axes);
+    if (rank->options->dispatch)
+        mw__redistribute_lines(mesh, &hop->from, &hop->step->to, &dispatch);
     mw_event event = {.kind = MW_EVENT_MOVE,
                       .rank = rank->index,
                       .number = rank->events++,
@@ -75,6 +77,7 @@ static mw_status send_move(mw_rank *rank, const mw_redist *redist, const mw_hop 
                       .recv_bytes = hop->recv_bytes,
                       .recv_bytes_most = hop->step->recv_bytes,
                       .asked = reason->asked,
+                      .dispatch = mw__str_text(&dispatch),
                       .site = rank->site,
                       .chain = mw__chain_text(rank, chain, sizeof chain)};
     event.site.file = short_file(event.site.file);
@@ -84,6 +87,7 @@ static mw_status send_move(mw_rank *rank, const mw_redist *redist, const mw_hop 
     mw__str_done(&from);
     mw__str_done(&to);
     mw__str_done(&axes);
+    mw__str_done(&dispatch);
     return whole ? MW_OK : MW_NOMEM();
 }
 
@@ -117,6 +121,7 @@ void mw__account_call(mw_rank *rank, mw_call *call)
                       .to = "",
                       .axes = "",
                       .why = call->choice.why,
+                      .dispatch = call->dispatch,
                       .asked = 0,
                       .site = rank->site,
                       .chain = mw__chain_text(rank, chain, sizeof chain)};

@@ -2,7 +2,7 @@
  * everything that running the call needs is worked out once: preparations, local shapes, result
  * types. */
 #include "ops/args.h"
-#include "run/run.h"
+#include "run/dispatch_log.h"
 
 static mw_arg arg_of(const mw_value *v, int *first)
 {
@@ -206,15 +206,18 @@ static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh)
     return MW_OK;
 }
 
-static mw_status set_texts(mw_call *call, mw_mesh *mesh, mw_tensor *const *operand)
+static mw_status set_texts(const mw_rank *rank, mw_call *call, mw_mesh *mesh,
+                           mw_tensor *const *operand)
 {
     mw_arena *arena = &call->arena;
     const mw_layout **now = mw__arena_alloc(arena, (size_t)MW_MAX(call->nin, 1) * sizeof *now);
     if (!now) return MW_NOMEM();
     for (int i = 0; i < call->nin; i++)
         now[i] = &operand[i]->type->layout;
-    mw_str text = {0}, result = {0};
+    mw_str text = {0}, result = {0}, dispatch = {0};
     mw__call_str(&call->args, mesh, now, &text);
+    const char *device = rank->options->device ? rank->options->device : "cpu";
+    if (rank->options->dispatch) mw__dispatch_lines(rank, call, now, device, &dispatch);
     for (int i = 0; i < call->nout; i++) {
         if (i) mw__str_puts(&result, ", ");
         if (call->parts)
@@ -224,7 +227,10 @@ static mw_status set_texts(mw_call *call, mw_mesh *mesh, mw_tensor *const *opera
     }
     call->text = mw__arena_strndup(arena, mw__str_text(&text), text.length);
     call->result = mw__arena_strndup(arena, mw__str_text(&result), result.length);
-    bool whole = !text.failed && !result.failed && call->text && call->result;
+    call->dispatch = mw__arena_strndup(arena, mw__str_text(&dispatch), dispatch.length);
+    bool whole = !text.failed && !result.failed && !dispatch.failed && call->text && call->result &&
+                 call->dispatch;
+    mw__str_done(&dispatch);
     mw__str_done(&text);
     mw__str_done(&result);
     return whole ? MW_OK : MW_NOMEM();
@@ -273,7 +279,7 @@ static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int 
     MW_TRY(prepare_operands(rank, call, operand));
     if (!call->parts) MW_TRY(decide_results(rank, call, mesh, operand));
     MW_TRY(set_kernel(rank, call, mesh));
-    if (rank->options->sink) MW_TRY(set_texts(call, mesh, operand));
+    if (rank->options->sink) MW_TRY(set_texts(rank, call, mesh, operand));
     call->plain = !call->moves && !call->in_place && !call->view && !call->parts && !rank->fake;
     return MW_OK;
 }

@@ -99,6 +99,7 @@ typedef struct mw_call {
     const mw_ttype **out_type; /* [nout] */
     int64_t *out_bytes;        /* [nout] */
     int64_t *view_offset;      /* [nout] of a view: bytes into the operand's data */
+    const char *dispatch;       /* lines of DTensor's log, or "" */
     const char *text, *result; /* for events and errors */
     mw_arena arena;
 } mw_call;
