@@ -392,7 +392,9 @@ bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_
         if (!one_kind(&out[k])) return false;
     for (int i = 0; i < c->nin; i++)
         if (!one_kind(&in[i])) return false;
-    return true;
+    /* What is written in place lies as it lay, and says so: no maximum may become a minimum there.
+     */
+    return !c->in_place || mw_layout_equal(&in[0], &out[0]);
 }
 
 /* The price of bringing operand i to a layout; remembered. */
