@@ -14,7 +14,7 @@ const char *mw_event_kind_name(mw_event_kind kind)
     return (unsigned)kind < MW_EVENT_KINDS ? kind_names[kind] : "?";
 }
 
-static const char *short_file(const char *file)
+const char *mw__short_file(const char *file)
 {
     const char *slash = file ? strrchr(file, '/') : NULL;
     if (!file) return "?";
@@ -80,7 +80,7 @@ static mw_status send_move(mw_rank *rank, const mw_redist *redist, const mw_hop 
                       .dispatch = mw__str_text(&dispatch),
                       .site = rank->site,
                       .chain = mw__chain_text(rank, chain, sizeof chain)};
-    event.site.file = short_file(event.site.file);
+    event.site.file = mw__short_file(event.site.file);
     bool whole = !text.failed && !from.failed && !to.failed && !axes.failed;
     if (whole) rank->options->sink(rank->options->sink_user, &event);
     mw__str_done(&text);
@@ -125,7 +125,7 @@ void mw__account_call(mw_rank *rank, mw_call *call)
                       .asked = 0,
                       .site = rank->site,
                       .chain = mw__chain_text(rank, chain, sizeof chain)};
-    event.site.file = short_file(event.site.file);
+    event.site.file = mw__short_file(event.site.file);
     rank->options->sink(rank->options->sink_user, &event);
 }
 
@@ -179,8 +179,8 @@ int mw_causes_get(mw_cause *ret, int cap)
                             .count = a->count,
                             .bytes_received = a->bytes,
                             .asked = a->asked};
-        (void)snprintf(ret[i].cause, sizeof ret[i].cause, "%s %s:%d", a->op, short_file(a->file),
-                       a->line);
+        (void)snprintf(ret[i].cause, sizeof ret[i].cause, "%s %s:%d", a->op,
+                       mw__short_file(a->file), a->line);
         int at = 0;
         for (int x = 0; x < rank->mesh->naxis; x++)
             if ((a->axes >> x & 1) && at < (int)sizeof ret[i].axes - 1) {

@@ -66,7 +66,7 @@ static void say_where(const mw_rank *rank, const char *op, const mw_tensor *t)
     char chain[256];
     mw_str text = {0};
     mw__layout_str(t->type->mesh, &t->type->layout, &text);
-    mw__error_where("%s(%s) at %s:%d%s%s", op, mw__str_text(&text), rank->site.file,
+    mw__error_where("%s(%s) at %s:%d%s%s", op, mw__str_text(&text), mw__short_file(rank->site.file),
                     rank->site.line, rank->nchain ? " in " : "",
                     mw__chain_text(rank, chain, sizeof chain));
     mw__str_done(&text);

@@ -155,6 +155,7 @@ struct mw_rank {
     mw_tensor *free_tensors;
     mw_call *calls[MW_RANK_BUCKETS];
     int64_t ncalls;
+    int parts; /* ops whose parts run now: their calls must not be forgotten */
     mw_redist *redists[MW_RANK_BUCKETS];
     int64_t nredists;
     mw_known_mark marks[MW_RANK_MARKS];
@@ -211,6 +212,8 @@ MW_NODISCARD mw_status mw__world_join(const mw_launch_options *options, const mw
                                       mw_comm **ret_comm);
 
 /* ---- account.c ---- */
+/* The last folder and the name of a source file: what errors, events and rows show. */
+const char *mw__short_file(const char *file);
 MW_NODISCARD mw_status mw__account_move(mw_rank *rank, mw_redist *redist, mw_hop *hop,
                                         const mw_reason *reason);
 void mw__account_call(mw_rank *rank, mw_call *call);
