@@ -456,11 +456,14 @@ static double price_of_parts(const chooser *c, const option *const *pick)
 {
     uint32_t axes = 0;
     int64_t along = 1;
-    for (int a = 0; a < c->mesh->naxis; a++)
-        if (pick[a] && pick[a]->kind == OPT_LETTER && c->by_parts[pick[a]->letter]) {
-            if (!axes) along = MW_MAX(1, c->rule->letter[pick[a]->letter].size);
+    for (int a = 0; a < c->mesh->naxis; a++) {
+        uint64_t at = pick[a] ? letters_of_option(c, a, pick[a]) : 0;
+        for (int l = 0; at; l++, at >>= 1) {
+            if (!(at & 1) || !c->by_parts[l]) continue;
+            if (!axes) along = MW_MAX(1, c->rule->letter[l].size);
             axes |= 1u << a;
         }
+    }
     if (!axes) return 0;
     int64_t rows = mw__layout_count(&c->trial_in[0]) / along;
     int64_t bytes = rows * MW_MAX(1, mw_dtype_size((mw_dtype)c->trial_in[0].dtype));

@@ -309,18 +309,18 @@ static double price(const trial *t, mw_arena *arena)
     return us;
 }
 
+/* Does the combination split a letter that the kernel can't have split? Then the op's parts run. */
 static bool by_parts(const trial *t)
 {
-    for (int a = 0; a < t->mesh->naxis; a++)
-        if (t->pick[a] && t->pick[a]->kind == OPT_LETTER && t->c->by_parts[t->pick[a]->letter])
-            return true;
+    for (int l = 0; l < t->c->rule->nletter; l++)
+        if (t->c->by_parts[l] && mw__dim_axes(&t->c->cut[l])) return true;
     return false;
 }
 
 static void try_all(trial *t, int axis, mw_arena *arena)
 {
     if (axis == t->mesh->naxis) {
-        if (by_parts(t) || !mw__chooser_build(t->c, t->pick, t->in, t->out)) return;
+        if (!mw__chooser_build(t->c, t->pick, t->in, t->out) || by_parts(t)) return;
         double us = price(t, arena);
         t->least = MW_MIN(t->least, us);
         t->tried++;
@@ -335,6 +335,17 @@ static void try_all(trial *t, int axis, mw_arena *arena)
         t->pick[axis] = &t->options[axis].at[i];
         try_all(t, axis + 1, arena);
     }
+}
+
+/* Is a letter that the kernel can't have split cut in the layouts chosen for the operands? */
+static bool splits_parts(const chooser *c, const mw_choice *choice)
+{
+    for (int i = 0; i < c->nin; i++)
+        for (int d = 0; d < c->rule->in[i].ndim; d++)
+            for (int k = 0; k < c->rule->in[i].nletter[d]; k++)
+                if (c->by_parts[c->rule->in[i].letter[d][k]] && mw__dim_axes(&choice->in[i].dim[d]))
+                    return true;
+    return false;
 }
 
 static void place_at_random(const mw_mesh *mesh, const mw_call_args *call, uint64_t *seed,
@@ -378,6 +389,7 @@ static void check_sample(mw_mesh *mesh, const mw_op *op, int nth, uint64_t seed,
     if (choice.time_us > most || (!choice.parts && choice.time_us < t->least - 1e-9))
         fail_msg("%s, sample %d, seed %llu: the choice takes %g us, the best %g",
                  mw__op_info_of(op)->word, nth, (unsigned long long)seed, choice.time_us, t->least);
+    assert_true(choice.parts || !splits_parts(t->c, &choice));
     for (int i = 0; !choice.moves && i < choice.nin; i++)
         assert_true(mw_layout_equal(&choice.in[i], now[i]));
 }
