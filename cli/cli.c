@@ -22,8 +22,8 @@ int cli_report(const cli_args *args)
 {
     mw_error e = *mw_last_error();
     int code = mw_status_exit(e.code);
-    print_error(&e);
-    if (!args->json) return code;
+    if (cli_first(args) || args->world->each) print_error(&e);
+    if (!args->json || !cli_first(args)) return code;
     json_t *object =
         json_pack("{s:i, s:{s:s, s:s+, s:s, s:s}}", "schema", 1, "error", "code",
                   mw_status_name(e.code), "says", e.says, "", "where", e.where, "hint", e.hint);

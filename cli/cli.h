@@ -17,6 +17,24 @@ typedef enum cli_option_id {
     OPT_COUNT
 } cli_option_id;
 
+/* The ranks that a launcher such as mpirun has started, this process among them. */
+enum { CLI_PATH = 4096 };
+typedef struct cli_world {
+    bool mpi;       /* asked for, or chosen since there is a launcher */
+    bool each;      /* from now on every rank tells its own error; before, all fail alike */
+    int rank;       /* 0 where there is no launcher */
+    int ranks;      /* 0 where they could not be joined */
+    mw_error error; /* why not */
+    const char *module;
+    char path[CLI_PATH];
+} cli_world;
+
+/* Joins them if `backend` (NULL: not given) is mpi, or is not given and there is a launcher. */
+void cli_world_join(cli_world *world, const char *backend);
+
+/* From now on SIGTERM sets the returned flag, once. */
+const volatile int *cli_told_to_end(void);
+
 /* A command's arguments. value[id] is NULL where the option was not given, "" for a flag. */
 typedef struct cli_args {
     const char *command;
@@ -24,10 +42,14 @@ typedef struct cli_args {
     const char **positional;
     int npositional;
     bool json;
+    cli_world *world; /* of commands that launch ranks; NULL: none */
 } cli_args;
 
+/* Is this the rank that prints results? */
+bool cli_first(const cli_args *args);
+
 /* Prints this thread's error record on stderr (and, with --json, as an object on stdout) and
- * returns its exit code. */
+ * returns its exit code. What all ranks of a launcher see alike is printed by the first alone. */
 int cli_report(const cli_args *args);
 
 /* The same for a mistake in the arguments: one line, a pointer to --help, exit 2. */

@@ -84,7 +84,7 @@ static mw_status read_text(eval_state *e, const char *path)
     }
     for (int64_t i = 0; e->ids && i < e->n; i++)
         e->ids[i] = tokens.ids[i];
-    if (status == MW_OK && tokens.lost_count)
+    if (status == MW_OK && tokens.lost_count && cli_first(e->s.args))
         (void)fprintf(
             stderr,
             "meshwise: %lld bytes of the text have no token in this vocabulary and are lost\n",
@@ -122,8 +122,11 @@ int cmd_eval(const cli_args *args)
     mw_status status = read_text(&e, args->positional[1]);
     if (status == MW_OK && strcmp(e.s.launch.backend, "fake") == 0)
         status = mw_error_set(MW_ERR_ARG, "eval needs values; the fake backend has none");
-    if (status == MW_OK) status = mw_launch(&e.s.launch, program, &e);
-    code = status == MW_OK ? print_result(&e, expect) : cli_report(args);
+    status = session_launch(&e.s, status, program, &e);
+    if (status != MW_OK)
+        code = cli_report(args);
+    else
+        code = cli_first(args) ? print_result(&e, expect) : 0;
     mw_memory_free(e.ids, (size_t)e.n * sizeof *e.ids);
     session_close(&e.s);
     return code;

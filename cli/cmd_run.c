@@ -47,7 +47,7 @@ static mw_status encode(run_state *r, const char *text, int64_t length, unsigned
     if (status == MW_OK) status = keep_prompt(r, tokens.count);
     for (int64_t i = 0; i < tokens.count && status == MW_OK; i++)
         r->prompt[i] = tokens.ids[i];
-    if (status == MW_OK && tokens.lost_count)
+    if (status == MW_OK && tokens.lost_count && cli_first(r->s.args))
         (void)fprintf(
             stderr,
             "meshwise: %lld bytes of the prompt have no token in this vocabulary and are lost\n",
@@ -233,7 +233,7 @@ static mw_status program(void *user)
     if (mw_barrier() == MW_OK) {
         mw_usage since = mw_usage_get();
         status = generate(r, model);
-        if (status == MW_OK) session_report(&r->s, model, &since);
+        if (status == MW_OK) status = session_report(&r->s, model, &since);
     } else {
         status = mw_last_error()->code;
     }
@@ -376,9 +376,11 @@ int cmd_run(const cli_args *args)
     if (code >= 0) return code;
     mw_status status = read_prompt(&r);
     if (status == MW_OK) status = make_room(&r);
-    if (status == MW_OK) status = mw_launch(&r.s.launch, program, &r);
+    status = session_launch(&r.s, status, program, &r);
     if (status != MW_OK) {
         code = cli_report(args);
+    } else if (!cli_first(args)) {
+        code = 0; /* the first rank prints */
     } else if (args->json) {
         code = print_json(&r);
     } else {

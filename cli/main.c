@@ -138,6 +138,20 @@ static int read_args(cli_args *args, int argc, char **argv)
     return -1;
 }
 
+/* The value of --backend, found before the options are read: what is wrong with these should be
+ * told by one rank. */
+static const char *given_backend(int argc, char **argv)
+{
+    static const char name[] = "--backend";
+    size_t length = sizeof name - 1;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], name, length) != 0) continue;
+        if (argv[i][length] == '=') return argv[i] + length + 1;
+        if (!argv[i][length] && i + 1 < argc) return argv[i + 1];
+    }
+    return NULL;
+}
+
 /* Reads a whole number at *at, moves past it, and then past `after`. */
 static bool take_number(const char **at, const char *after, int64_t *ret)
 {
@@ -207,9 +221,14 @@ int main(int argc, char **argv)
         (void)mw_error_set(MW_ERR_NOMEM, "out of memory");
         return cli_report(&args);
     }
+    static cli_world world;
+    if (has_word(options[OPT_backend].commands, command->name)) {
+        cli_world_join(&world, given_backend(argc - 2, argv + 2));
+        args.world = &world;
+    }
     int code = read_args(&args, argc - 2, argv + 2);
     if (code < 0 && args.value[OPT_help]) {
-        print_help(command);
+        if (cli_first(&args)) print_help(command);
         code = 0;
     }
     if (code < 0) code = command->run(&args);

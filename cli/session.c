@@ -108,6 +108,17 @@ static void log_json(void *user, const mw_event *e)
     json_decref(o);
 }
 
+/* One file for all ranks: where they are processes, each appends whole lines to what the first has
+ * emptied. */
+static FILE *open_shared(const session *s, const char *path)
+{
+    bool mpi = s->args->world && s->args->world->mpi;
+    FILE *file = cli_first(s->args) ? fopen(path, "w") : fopen(path, "a");
+    if (file && mpi) file = freopen(path, "a", file);
+    if (file && mpi) (void)setvbuf(file, NULL, _IOLBF, BUFSIZ);
+    return file;
+}
+
 /* Opens the log: one file, or with %r in its name one per rank. */
 static mw_status open_log(session *s)
 {
@@ -116,22 +127,26 @@ static mw_status open_log(session *s)
         if (path) return mw_error_set(MW_ERR_ARG, "--log-file needs --log events or --log json");
         return MW_OK;
     }
-    bool json = strcmp(form, "json") == 0;
+    bool json = strcmp(form, "json") == 0, mpi = s->args->world && s->args->world->mpi;
     if (!json && strcmp(form, "events") != 0)
         return mw_error_set(MW_ERR_ARG, "--log %.40s: expected events or json", form);
     s->launch.sink = json ? log_json : log_text;
     s->launch.sink_user = s;
     if (!path) return MW_OK;
     const char *mark = strstr(path, "%r");
-    int n = mark ? mw_mesh_ranks(s->mesh) : 1;
+    int n = mark && !mpi ? mw_mesh_ranks(s->mesh) : 1;
     s->log = mw_memory((size_t)n * sizeof *s->log);
     if (!s->log) return mw_last_error()->code;
+    s->cap_log = n;
     for (s->nlog = 0; s->nlog < n; s->nlog++) {
         char name[4096];
-        int length = mark ? snprintf(name, sizeof name, "%.*s%d%s", (int)(mark - path), path,
-                                     s->nlog, mark + 2)
-                          : snprintf(name, sizeof name, "%s", path);
-        FILE *file = length > 0 && length < (int)sizeof name ? fopen(name, "w") : NULL;
+        int rank = mpi ? s->args->world->rank : s->nlog;
+        int length =
+            mark ? snprintf(name, sizeof name, "%.*s%d%s", (int)(mark - path), path, rank, mark + 2)
+                 : snprintf(name, sizeof name, "%s", path);
+        FILE *file = NULL;
+        if (length > 0 && length < (int)sizeof name)
+            file = mark ? fopen(name, "w") : open_shared(s, name);
         if (!file) return mw_error_set(MW_ERR_IO, "%s: the log can't be written", path);
         s->log[s->nlog] = file;
     }
@@ -178,29 +193,56 @@ static void plant_fault(session *s)
     s->launch.fail_op = op;
 }
 
-static mw_status read_options(session *s)
+/* The backend asked for; else mpi under a launcher, else threads. */
+static mw_status read_backend(session *s)
+{
+    static const char *const backends[] = {"threads", "mpi", "fake"};
+    const cli_world *world = s->args->world;
+    const char *backend = s->args->value[OPT_backend];
+    if (!backend) backend = world && world->mpi ? "mpi" : "threads";
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
+        if (strcmp(backend, backends[i]) == 0) s->launch.backend = backends[i];
+    if (!s->launch.backend)
+        return mw_error_set(
+            MW_ERR_ARG, "there is no backend '%.40s'; there are threads, mpi and fake", backend);
+    if (strcmp(s->launch.backend, "mpi") != 0) return MW_OK;
+    s->launch.module = world->module;
+    if (world->ranks > 0) return MW_OK;
+    mw_status status = mw_error_set(world->error.code, "%s", world->error.says);
+    mw_error_hint("%s", world->error.hint);
+    return status;
+}
+
+static mw_status read_mesh(session *s)
 {
     const cli_args *a = s->args;
-    int64_t threads = 1;
-    mw_status status = cli_int(a, OPT_threads, 1, 256, &threads);
-    if (status == MW_OK) status = cli_float(a, OPT_timeout, 0.001, 1e6, &s->launch.timeout);
-    if (status != MW_OK) return status;
-    s->launch.threads = (int)threads;
-    s->launch.strict = a->value[OPT_strict] != NULL;
-    s->launch.backend = a->value[OPT_backend] ? a->value[OPT_backend] : "threads";
-    if (strcmp(s->launch.backend, "threads") != 0 && strcmp(s->launch.backend, "fake") != 0)
-        return mw_error_set(MW_ERR_ARG, "there is no backend '%.40s'; there are threads and fake",
-                            s->launch.backend);
-    const char *dtype = a->value[OPT_dtype] ? a->value[OPT_dtype] : "f32";
-    s->dtype = mw_dtype_read(dtype, (int)strlen(dtype));
-    if (s->dtype != MW_DTYPE_f32 && s->dtype != MW_DTYPE_bf16)
-        return mw_error_set(MW_ERR_ARG, "--dtype %.40s: weights are kept as f32 or bf16", dtype);
-    status = mw_mesh_parse(a->value[OPT_mesh] ? a->value[OPT_mesh] : "tp=1", &s->mesh);
+    char ranks[32];
+    (void)snprintf(ranks, sizeof ranks, "tp=%d", a->world && a->world->mpi ? a->world->ranks : 1);
+    mw_status status = mw_mesh_parse(a->value[OPT_mesh] ? a->value[OPT_mesh] : ranks, &s->mesh);
     if (status != MW_OK) return status;
     if (mw_mesh_print(s->mesh, s->mesh_text, sizeof s->mesh_text) >= (int)sizeof s->mesh_text)
         s->launch.mesh = a->value[OPT_mesh]; /* an order of ranks too long to print */
     else
         s->launch.mesh = s->mesh_text;
+    return MW_OK;
+}
+
+static mw_status read_options(session *s)
+{
+    const cli_args *a = s->args;
+    int64_t threads = 1;
+    mw_status status = read_backend(s);
+    if (status == MW_OK) status = cli_int(a, OPT_threads, 1, 256, &threads);
+    if (status == MW_OK) status = cli_float(a, OPT_timeout, 0.001, 1e6, &s->launch.timeout);
+    if (status != MW_OK) return status;
+    s->launch.threads = (int)threads;
+    s->launch.strict = a->value[OPT_strict] != NULL;
+    const char *dtype = a->value[OPT_dtype] ? a->value[OPT_dtype] : "f32";
+    s->dtype = mw_dtype_read(dtype, (int)strlen(dtype));
+    if (s->dtype != MW_DTYPE_f32 && s->dtype != MW_DTYPE_bf16)
+        return mw_error_set(MW_ERR_ARG, "--dtype %.40s: weights are kept as f32 or bf16", dtype);
+    status = read_mesh(s);
+    if (status != MW_OK) return status;
     plant_fault(s);
     return MW_OK;
 }
@@ -223,8 +265,10 @@ int session_open(const cli_args *args, const char *path, session *ret)
     session *s = ret;
     *s = (session){.args = args, .started = session_now()};
     s->progress = !args->value[OPT_quiet] && !args->json && isatty(2);
-    if (open_all(s, path) == MW_OK) return -1;
-    int code = cli_report(args);
+    mw_status status = open_all(s, path);
+    if (status == MW_OK) return -1;
+    if (args->world && args->world->ranks > 0) status = session_launch(s, status, NULL, NULL);
+    int code = status == MW_OK ? EXIT_BUG : cli_report(args);
     session_close(s);
     return code;
 }
@@ -233,14 +277,73 @@ void session_close(session *s)
 {
     for (int i = 0; i < s->nlog; i++)
         (void)fclose(s->log[i]);
-    if (s->log) {
-        bool each = s->args->value[OPT_log_file] && strstr(s->args->value[OPT_log_file], "%r");
-        mw_memory_free(s->log, (size_t)(each ? mw_mesh_ranks(s->mesh) : 1) * sizeof *s->log);
-    }
+    if (s->log) mw_memory_free(s->log, (size_t)s->cap_log * sizeof *s->log);
     if (s->rank) mw_memory_free(s->rank, (size_t)mw_mesh_ranks(s->mesh) * sizeof *s->rank);
     model_plan_free(s->plan);
     cli_model_close(&s->model);
     mw_mesh_unref(s->mesh);
+}
+
+/* ---- launching
+ * -----------------------------------------------------------------------------------
+ */
+
+typedef struct begin {
+    session *s;
+    mw_error ready;  /* this rank's; MW_OK: it is */
+    mw_error failed; /* that of the first rank that isn't */
+    mw_status (*program)(void *user);
+    void *user;
+} begin;
+
+/* The error of the first rank that isn't ready, in `b`, naming the rank unless all say the same. */
+static void choose_error(begin *b, const mw_error *each, int n)
+{
+    int first = -1;
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+        if (first < 0 && each[i].code != MW_OK) first = i;
+        same = same && strcmp(each[i].says, each[0].says) == 0;
+    }
+    if (first < 0) return;
+    b->failed = each[first];
+    b->failed.nframe = 0; /* pointers of another process */
+    if (!same)
+        (void)snprintf(b->failed.says, sizeof b->failed.says, "rank %d could not begin: %.1400s",
+                       first, each[first].says);
+}
+
+/* Every rank learns whether all are ready. */
+static mw_status begin_together(void *user)
+{
+    begin *b = user;
+    int n = b->s->args->world->ranks;
+    mw_error *each = mw_memory((size_t)n * sizeof *each);
+    if (!each) return mw_last_error()->code;
+    mw_status status = mw_gather_bytes(&b->ready, (int64_t)sizeof b->ready, each);
+    if (status == MW_OK) choose_error(b, each, n);
+    mw_memory_free(each, (size_t)n * sizeof *each);
+    if (status != MW_OK || b->failed.code != MW_OK) return status;
+    b->s->args->world->each = true;
+    return b->program(b->user);
+}
+
+mw_status session_launch(session *s, mw_status ready, mw_status (*program)(void *user), void *user)
+{
+    bool mpi = s->launch.backend && strcmp(s->launch.backend, "mpi") == 0;
+    if (!mpi) return ready == MW_OK ? mw_launch(&s->launch, program, user) : ready;
+    begin b = {.s = s, .program = program, .user = user};
+    if (ready != MW_OK) b.ready = *mw_last_error();
+    if (!s->mesh || mw_mesh_ranks(s->mesh) != s->args->world->ranks) {
+        if (ready != MW_OK) s->launch.mesh = NULL; /* that error is enough */
+    }
+    s->launch.interrupt = cli_told_to_end();
+    mw_status status = mw_launch(&s->launch, begin_together, &b);
+    if (status == MW_ERR_COMM || status == MW_ERR_TIMEOUT) s->args->world->each = true;
+    if (status != MW_OK || b.failed.code == MW_OK) return status;
+    status = mw_error_set(b.failed.code, "%s", b.failed.says);
+    if (b.failed.hint[0]) mw_error_hint("%s", b.failed.hint);
+    return status;
 }
 
 /* ---- inside the program
@@ -280,7 +383,31 @@ static bool same_cause(const mw_cause *a, const mw_cause *b)
            strcmp(a->axes, b->axes) == 0 && a->asked == b->asked;
 }
 
-void session_report(session *s, const llama *model, const mw_usage *since)
+static int64_t resident_bytes(void)
+{
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (int64_t)usage.ru_maxrss * 1024;
+}
+
+/* Where ranks are processes, each has filled in its own report only. */
+static mw_status gather_reports(session *s, rank_report *mine)
+{
+    mine->rss = resident_bytes();
+    for (int i = 0; i < mine->ncause; i++)
+        (void)snprintf(mine->kind[i], sizeof mine->kind[i], "%s", mine->cause[i].kind);
+    rank_report *copy = mw_memory(sizeof *copy);
+    if (!copy) return mw_last_error()->code;
+    *copy = *mine;
+    mw_status status = mw_gather_bytes(copy, (int64_t)sizeof *copy, s->rank);
+    mw_memory_free(copy, sizeof *copy);
+    for (int r = 0; r < mw_mesh_ranks(s->mesh) && status == MW_OK; r++)
+        for (int i = 0; i < s->rank[r].ncause; i++)
+            s->rank[r].cause[i].kind = s->rank[r].kind[i];
+    return status;
+}
+
+mw_status session_report(session *s, const llama *model, const mw_usage *since)
 {
     int me = mw_rank_index();
     mw_usage now = mw_usage_get();
@@ -297,6 +424,7 @@ void session_report(session *s, const llama *model, const mw_usage *since)
         s->rank[i].weight_bytes = llama_weight_bytes_of(model, i);
         if (i != me) s->rank[i].collectives = r->collectives;
     }
+    return s->args->world && s->args->world->mpi ? gather_reports(s, r) : MW_OK;
 }
 
 /* ---- results
@@ -351,12 +479,13 @@ json_t *session_comm(const session *s)
 
 json_t *session_memory(const session *s)
 {
-    struct rusage usage = {0};
-    (void)getrusage(RUSAGE_SELF, &usage);
+    int64_t rss = 0; /* of all processes */
+    for (int i = 0; i < mw_mesh_ranks(s->mesh); i++)
+        rss += s->rank[i].rss;
     return json_pack("{s:o, s:o, s:I}", "weight_bytes",
                      per_rank(s, offsetof(rank_report, weight_bytes)), "peak_bytes",
                      per_rank(s, offsetof(rank_report, peak_bytes)), "rss",
-                     (json_int_t)usage.ru_maxrss * 1024);
+                     (json_int_t)(rss ? rss : resident_bytes()));
 }
 
 json_t *session_mesh(const session *s)

@@ -10,7 +10,9 @@ enum { SESSION_NOTES = 4, SESSION_CAUSES = 256 };
 /* What one rank used, loading excluded. */
 typedef struct rank_report {
     int64_t weight_bytes, peak_bytes, collectives, bytes_received, bytes_unasked;
+    int64_t rss; /* of its process */
     mw_cause cause[SESSION_CAUSES];
+    char kind[SESSION_CAUSES][24]; /* cause[i].kind, which is no pointer of another process */
     int ncause;
 } rank_report;
 
@@ -26,7 +28,7 @@ typedef struct session {
     char note[SESSION_NOTES][200]; /* what the user should know about this mesh */
     int nnote;
     FILE **log; /* one, or one per rank */
-    int nlog;
+    int nlog, cap_log;
     double started;
     bool progress;
     rank_report *rank; /* [ranks] */
@@ -37,11 +39,16 @@ typedef struct session {
 int session_open(const cli_args *args, const char *path, session *ret);
 void session_close(session *s);
 
+/* Launches the program, if `ready` is MW_OK; else fails with the error just recorded. Where ranks
+ * are processes, none begins unless all are ready, and what all of them say is said once. */
+MW_NODISCARD mw_status session_launch(session *s, mw_status ready, mw_status (*program)(void *user),
+                                      void *user);
+
 /* Loads the model on this rank: called by the launched program. `positions` as llama_open. */
 MW_NODISCARD mw_status session_load(session *s, int64_t positions, llama **ret);
 
-/* Writes this rank's report: usage since `since`. */
-void session_report(session *s, const llama *model, const mw_usage *since);
+/* Writes this rank's report: usage since `since`. Collective: afterwards the first rank has all. */
+MW_NODISCARD mw_status session_report(session *s, const llama *model, const mw_usage *since);
 
 /* The objects "comm" and "memory" of the results; NULL without memory. */
 json_t *session_comm(const session *s);

@@ -87,6 +87,7 @@ typedef struct mw__peer {
     bool here;      /* its head has come */
     bool direct;    /* its boxes go straight to where they belong */
     int boxes_in, boxes_out;
+    int sends; /* to it, under way */
     const mw_pull *first_in, *first_out;
     int64_t bytes_in, bytes_out, in_done, out_done;
     int64_t taken; /* elements of its boxes that pulls have used */
@@ -149,7 +150,7 @@ int mw__messages_look(mw__messages_end *me);
 bool mw__messages_listen(mw__messages_end *me);
 
 /* The same between two looks at what is waited for, giving way ever longer. `goal`: the rank waited
- * for; -1: my own sends. */
+ * for. */
 bool mw__messages_pause(mw__messages_end *me, mw__wait *wait, int goal);
 
 /* ---- failing ------------------------------------------------------------------------------- */

@@ -111,11 +111,9 @@ void mw__messages_poison_told_to_end(mw__messages_end *me, int goal)
 {
     mw__story story = new_story(MW_ERR_COMM, -1, "was in");
     text t = says_of(&story);
-    put(&t, "rank %d was told to end while it waited", me->base.rank);
-    if (goal >= 0) put(&t, " for rank %d", goal);
-    put(&t, " in %s", me->where);
-    if (goal >= 0 && me->peer[goal].last[0])
-        put(&t, " (rank %d was last in %s)", goal, me->peer[goal].last);
+    put(&t, "rank %d was told to end while it waited for rank %d in %s", me->base.rank, goal,
+        me->where);
+    if (me->peer[goal].last[0]) put(&t, " (rank %d was last in %s)", goal, me->peer[goal].last);
     set_hint(&story, "a launcher ends all ranks when one has died: its own words, after these, may "
                      "say which and how");
     story.silent = me->base.nrank - 1;
@@ -176,10 +174,9 @@ void mw__messages_poison_timeout(mw__messages_end *me, int goal, double waited)
     mw__story story = new_story(MW_ERR_TIMEOUT, -1, "was in");
     text t = says_of(&story);
     put(&t, "rank %d has waited %.3g s ", me->base.rank, waited);
-    if (goal >= 0)
-        put(&t, "for rank %d in %s: ", goal, me->where);
-    else
-        put(&t, "until its data was taken in %s: ", me->where);
+    const mw__peer *p = &me->peer[goal];
+    bool taking = me->team && p->round == me->round && p->come;
+    put(&t, "for rank %d %sin %s: ", goal, taking ? "to take its data " : "", me->where);
     for (int silent = 1; silent >= 0; silent--)
         for (int r = 0; r < me->base.nrank; r++)
             if (r != me->base.rank && is_silent(me, r) == silent) {
@@ -202,10 +199,13 @@ void mw__messages_settle(mw__messages_end *me)
 /* Whether the text says already where the rank is. */
 static bool names(const char *says, int rank)
 {
-    char is[32], waited[40];
-    (void)snprintf(is, sizeof is, "rank %d is in ", rank);
-    (void)snprintf(waited, sizeof waited, "rank %d has waited ", rank);
-    return strstr(says, is) || strstr(says, waited);
+    static const char *const verbs[] = {"is in", "has waited", "was told to end"};
+    for (int i = 0; i < MW_COUNT(verbs); i++) {
+        char form[48];
+        (void)snprintf(form, sizeof form, "rank %d %s ", rank, verbs[i]);
+        if (strstr(says, form)) return true;
+    }
+    return false;
 }
 
 static bool in_team(const mw_team *team, int rank)

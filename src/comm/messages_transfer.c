@@ -74,7 +74,7 @@ static void start_round(mw__messages_end *me, const mw_team *team)
         p->round = me->round;
         p->place = i;
         p->come = p->here = p->direct = p->answered = false;
-        p->boxes_in = p->boxes_out = 0;
+        p->boxes_in = p->boxes_out = p->sends = 0;
         p->bytes_in = p->bytes_out = p->in_done = p->out_done = p->taken = 0;
         p->body_in = NULL;
         p->body_out = NULL;
@@ -192,7 +192,6 @@ static bool receive_heads(mw__messages_end *me, const mw_team *team)
     for (int i = 0; i < team->count; i++) {
         int rank = team->rank[i];
         if (i == team->me) continue;
-        me->due_in++;
         if (!start(me, me->transport->receive(me->transport, request_of(i, 2), rank,
                                               MW_CHANNEL_HEAD, me->peer[rank].in, MW_HEAD_BYTES)))
             return false;
@@ -210,12 +209,12 @@ static bool send_all(mw__messages_end *me, const mw_team *team, const mw__head *
         *out = *head;
         out->bytes = p->bytes_out;
         size_t size = MW_HEAD_SIZE + (size_t)(p->bytes_out <= ROOM ? p->bytes_out : 0);
-        me->due_out++;
+        p->sends++;
         if (!start(me, me->transport->send(me->transport, request_of(p->place, 0), rank,
                                            MW_CHANNEL_HEAD, p->out, size)))
             return false;
         if (p->bytes_out <= ROOM) continue;
-        me->due_out++;
+        p->sends++;
         if (!send_piece(me, p, rank)) return false;
     }
     return true;
@@ -237,7 +236,6 @@ static bool take_head(mw__messages_end *me, mw__peer *p, int rank)
     if (p->bytes_in > ROOM) return receive_piece(me, p, rank);
     p->body_in = p->in + MW_HEAD_SIZE;
     p->come = true;
-    me->due_in--;
     return true;
 }
 
@@ -249,11 +247,10 @@ bool mw__messages_ended(mw__messages_end *me, int place, int part)
         if (!p->here) return take_head(me, p, rank);
         if (p->in_done < p->bytes_in) return receive_piece(me, p, rank);
         p->come = true;
-        me->due_in--;
         return true;
     }
     if (part == 1 && p->out_done < p->bytes_out) return send_piece(me, p, rank);
-    me->due_out--;
+    p->sends--;
     return true;
 }
 
@@ -306,14 +303,16 @@ static bool pull_all(mw__messages_end *me, const mw_transfer *t)
     return true;
 }
 
-/* Waits for the heads of those that nothing was pulled from, and until my own bytes are out. */
+/* Waits for the heads of those that nothing was pulled from, and until my own bytes are taken. */
 static bool wait_rest(mw__messages_end *me, const mw_team *team)
 {
-    for (int k = 1; k < team->count && me->due_in > 0; k++)
-        if (!wait_for(me, team->rank[(team->me + k) % team->count])) return false;
-    mw__wait wait = {0};
-    while (me->due_out > 0)
-        if (!mw__messages_pause(me, &wait, -1)) return false;
+    for (int k = 1; k < team->count; k++) {
+        int rank = team->rank[(team->me + k) % team->count];
+        if (!wait_for(me, rank)) return false;
+        mw__wait wait = {0};
+        while (me->peer[rank].sends > 0)
+            if (!mw__messages_pause(me, &wait, rank)) return false;
+    }
     return true;
 }
 
@@ -346,7 +345,6 @@ mw_status mw__messages_transfer(mw_comm *comm, const mw_transfer *t)
     memcpy(head.what, me->where, sizeof head.what);
     me->team = t->team;
     me->mine = &head;
-    me->due_in = me->due_out = 0;
     bool done = run(me, t, &head);
     if (MW_UNLIKELY(!done)) mw__messages_settle(me);
     me->team = NULL;

@@ -99,7 +99,7 @@ static void ask_all(mw__messages_end *me)
  * they go by different channels. */
 static bool in_vain(const mw__messages_end *me, int goal, double waited)
 {
-    return goal >= 0 && me->team && me->peer[goal].ended && waited > 0.1;
+    return me->team && me->peer[goal].ended && waited > 0.1;
 }
 
 /* What a rank looks for once it has waited a while. False: it waits in vain. */
