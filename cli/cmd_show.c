@@ -18,7 +18,7 @@ typedef struct shown {
 /* ---- arguments ----------------------------------------------------------------------------- */
 
 /* 16,8; brackets around it are fine, and nothing at all is a scalar. */
-static mw_status read_shape(const char *text, int *ret_ndim, int64_t *ret_shape)
+mw_status cli_shape(const char *text, int *ret_ndim, int64_t *ret_shape)
 {
     const char *at = text + strspn(text, " [(");
     int n = 0;
@@ -58,7 +58,7 @@ static mw_status read_reading(const cli_args *args, const char *text, shown *s)
     const char *shape = args->value[OPT_shape], *asked = args->value[OPT_as_dtype];
     mw_status status = mw_notation_detect(text, &notation);
     s->ndim = -1;
-    if (status == MW_OK && shape) status = read_shape(shape, &s->ndim, s->shape);
+    if (status == MW_OK && shape) status = cli_shape(shape, &s->ndim, s->shape);
     if (status != MW_OK) return status;
     if (asked) dtype = mw_dtype_read(asked, (int)strlen(asked));
     if (asked && dtype == MW_DTYPE_NONE)
@@ -268,38 +268,52 @@ static int axis_width(const mw_mesh *mesh, int axis)
     return width > 2 ? width : 2;
 }
 
-static mw_status print_shard(const shown *s, int rank)
+/* How wide the column of a dim is. */
+static mw_status dim_width(const shown *s, int ranks, int dim, int *ret)
 {
-    char text[MW_LAYOUT_DIMS][CELL];
-    for (int d = 0; d < s->ndim; d++) {
-        mw_status status = dim_text(s, rank, d, text[d], CELL);
+    *ret = 5;
+    for (int r = 0; r < ranks; r++) {
+        char text[CELL];
+        mw_status status = dim_text(s, r, dim, text, CELL);
         if (status != MW_OK) return status;
+        if ((int)strlen(text) > *ret) *ret = (int)strlen(text);
     }
+    return MW_OK;
+}
+
+static mw_status print_shard(const shown *s, int rank, const int *width)
+{
     printf("%5d", rank);
     for (int a = 0; a < mw_mesh_axes(s->mesh); a++)
         printf("  %*d", axis_width(s->mesh, a), mw_mesh_coord(s->mesh, rank, a));
-    for (int d = 0; d < s->ndim; d++)
-        printf("  %-*s", d < s->ndim - 1 ? 14 : 0, text[d]);
+    for (int d = 0; d < s->ndim; d++) {
+        char text[CELL];
+        mw_status status = dim_text(s, rank, d, text, CELL);
+        if (status != MW_OK) return status;
+        printf("  %-*s", d < s->ndim - 1 ? width[d] : 0, text);
+    }
     printf("\n");
     return MW_OK;
 }
 
 static mw_status print_shards(const shown *s)
 {
-    int ranks = mw_mesh_ranks(s->mesh);
+    int all = mw_mesh_ranks(s->mesh), ranks = all < MOST_ROWS ? all : MOST_ROWS;
+    int width[MW_LAYOUT_DIMS];
+    mw_status status = MW_OK;
+    for (int d = 0; d < s->ndim && status == MW_OK; d++)
+        status = dim_width(s, ranks, d, &width[d]);
+    if (status != MW_OK) return status;
     printf("\n rank");
     for (int a = 0; a < mw_mesh_axes(s->mesh); a++)
         printf("  %*s", axis_width(s->mesh, a), mw_mesh_axis_name(s->mesh, a));
     for (int d = 0; d < s->ndim; d++)
-        printf("  dim %-*d", d < s->ndim - 1 ? 10 : 0, d);
+        printf("  dim %-*d", d < s->ndim - 1 ? width[d] - 4 : 0, d);
     printf("\n");
-    for (int r = 0; r < ranks && r < MOST_ROWS; r++) {
-        mw_status status = print_shard(s, r);
-        if (status != MW_OK) return status;
-    }
-    if (ranks > MOST_ROWS)
-        printf("... and %d more ranks (--json has them all)\n", ranks - MOST_ROWS);
-    return MW_OK;
+    for (int r = 0; r < ranks && status == MW_OK; r++)
+        status = print_shard(s, r, width);
+    if (all > ranks) printf("... and %d more ranks (--json has them all)\n", all - ranks);
+    return status;
 }
 
 static int print_text(const cli_args *args, const shown *s)

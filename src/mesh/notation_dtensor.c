@@ -358,18 +358,28 @@ static bool try_splits(const mw_mesh *mesh, const mw_dim *dim, mw__placed *place
     return false;
 }
 
+/* Whether what would be printed is also read as this dim: reading searches no further than so far.
+ */
+static bool reads_back(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed)
+{
+    mw_dim got;
+    bool found = false;
+    mw_status status = mw__placed_dim(mesh, mw__dim_size(dim), placed, &got, &found);
+    return status == MW_OK && found && mw__dim_equal(&got, dim);
+}
+
 /* Placements of one dim, whose owners are the dim's. */
 static bool place_dim(const mw_mesh *mesh, const mw_dim *dim, mw__placed *ret)
 {
     place_axes(dim, true, ret);
-    if (is_dim(mesh, dim, ret)) return true;
+    if (is_dim(mesh, dim, ret) && reads_back(mesh, dim, ret)) return true;
     mw__placed ordered;
     place_axes(dim, false, &ordered);
     if (is_dim(mesh, dim, &ordered)) {
         *ret = ordered;
         return true;
     }
-    return try_splits(mesh, dim, ret);
+    return try_splits(mesh, dim, ret) && reads_back(mesh, dim, ret);
 }
 
 static bool whole_axes(const mw_mesh *mesh, const mw_layout *layout, int d, mw_str *why)

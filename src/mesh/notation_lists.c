@@ -67,11 +67,13 @@ static mw_status cut_list(const mw__ranges *list, int64_t split, int64_t parts, 
     walker w = {list, 0, 0};
     int64_t piece = mw__chunk(count, split);
     to->n = 0;
-    for (int64_t start = 0; start < count; start += piece) {
+    for (int64_t start = 0, next = 0; start < count; start = next) {
+        next = start < count - piece ? start + piece : count;
         int64_t length = MW_MIN(piece, count - start), chunk = mw__chunk(length, parts);
         if (at >= mw__chunk(length, chunk)) continue;
         int64_t first = at * chunk;
-        MW_TRY(take_places(&w, start + first, start + MW_MIN(first + chunk, length), to));
+        int64_t end = first < length - chunk ? first + chunk : length;
+        MW_TRY(take_places(&w, start + first, start + end, to));
     }
     return MW_OK;
 }

@@ -9,9 +9,9 @@
 #include "mesh/owner.h"
 
 enum {
-    MOST_SIZE = 1024,   /* positions */
-    MOST_LISTS = 1024,  /* ranks that differ */
-    MOST_TRIES = 60000, /* candidates: some 20 ms */
+    MOST_SIZE = 1024,  /* positions */
+    MOST_LISTS = 1024, /* ranks that differ */
+    MOST_WORK = 30000, /* candidates, and the chunks of their local cuts: some 5 ms */
     MOST_FACTORS = 3
 };
 
@@ -24,8 +24,9 @@ typedef struct finder {
     mw__ranges *list; /* by the coordinates on the axes, the last axis fastest */
     mw_dim dim;       /* the candidate */
     mw_dim best;      /* the one that was right */
-    bool local, found;
-    int tries;
+    bool found;
+    int64_t chunks; /* of the candidate's local cut; 0: it has none */
+    int64_t work;
 } finder;
 
 static void coords_of(const finder *f, int list, int *coord)
@@ -53,7 +54,7 @@ static bool agrees(const finder *f, const mw_dim *dim)
 
 static bool tired(const finder *f)
 {
-    return f->found || f->tries >= MOST_TRIES;
+    return f->found || f->work >= MOST_WORK;
 }
 
 static void next_factor(finder *f, uint32_t axes, int64_t left);
@@ -87,15 +88,23 @@ static void go_on(finder *f, uint32_t axes, int64_t left)
             go_on(f, axes & ~(1u << a), left);
             pop(f);
         }
-    if (f->local || !axes) return;
-    f->local = true;
+    if (f->chunks || !axes) return;
     int64_t most = dim->factor[dim->nfactor - 1];
     for (int64_t k = 2; k <= most && !tired(f); k++) {
+        f->chunks = k;
         push(f, mw__cut_make(MW_CUT_LOCAL, false, 1, (int32_t)k));
         go_on(f, axes, left);
         pop(f);
     }
-    f->local = false;
+    f->chunks = 0;
+}
+
+static void try_factor(finder *f, uint32_t axes, int64_t left, int64_t size)
+{
+    mw_dim *dim = &f->dim;
+    dim->factor[dim->nfactor++] = size;
+    go_on(f, axes, left / size);
+    dim->factor[--dim->nfactor] = 0;
 }
 
 static void next_factor(finder *f, uint32_t axes, int64_t left)
@@ -103,7 +112,7 @@ static void next_factor(finder *f, uint32_t axes, int64_t left)
     mw_dim *dim = &f->dim;
     if ((left == 1 && dim->nfactor) || !axes) {
         if (axes) return;
-        f->tries++;
+        f->work += 1 + f->chunks / 4;
         mw_dim whole = *dim;
         if (left > 1) whole.factor[whole.nfactor++] = left;
         f->found = agrees(f, &whole);
@@ -111,13 +120,9 @@ static void next_factor(finder *f, uint32_t axes, int64_t left)
         return;
     }
     if (dim->nfactor == MOST_FACTORS) return;
-    for (int64_t size = MW_MIN(left, 2); size <= left && !tired(f); size++) {
-        if (left % size != 0) continue;
-        dim->factor[dim->nfactor++] = size;
-        go_on(f, axes, left / size);
-        if (f->found) return;
-        dim->factor[--dim->nfactor] = 0;
-    }
+    try_factor(f, axes, left, left); /* the shortest texts are the likeliest */
+    for (int64_t size = 2; size < left && !tired(f); size++)
+        if (left % size == 0) try_factor(f, axes, left, size);
 }
 
 static mw_status make_lists(finder *f)

@@ -34,7 +34,7 @@ static tally tally_cuts(const mw_mesh *mesh, const mw_cut *cut, int n, int64_t l
             at = at * cut[c].size + mw__part_coord(mesh, &cut[c], coord);
         int64_t chunk = mw__chunk(length, parts);
         int64_t start = at < mw__chunk(length, chunk) ? at * chunk : length;
-        last = last && start + chunk >= length;
+        last = last && start >= length - chunk;
         from += start;
         length = MW_MIN(chunk, length - start);
     }
@@ -105,10 +105,11 @@ static bool list_cuts(lister *l, int f, int c, int64_t base, int64_t from, int64
             tally all = tally_cuts(l->mesh, cut, end - c, length, l->coord);
             if (all.count == 0) return true;
             if (all.count == length) break;
-            for (int64_t at = 0; at < length; at += chunk)
+            for (int64_t at = 0;; at += chunk) {
                 if (!list_cuts(l, f, c + 1, base, from + at, MW_MIN(chunk, length - at)))
                     return false;
-            return true;
+                if (at >= length - chunk) return true; /* at + chunk may not fit */
+            }
         }
         int64_t parts, at = 0;
         int group = mw__cut_group(cut, end - c, &parts);
