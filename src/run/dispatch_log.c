@@ -1,9 +1,9 @@
 /* Calls and movements as PyTorch's DTensor logs them (the family of 2.5 to 2.8), so that eyes and
  * scripts that know that log can read a meshwise program:
  *
- *     Dispatching op_call: Op(op=aten.mm.default, args_schema=Spec(S(0) on (8, 8)), Spec(R on (8,
- * 4)) @ mesh: (2,)) output_sharding for aten.mm.default:
- * OutputSharding(output_spec=DTensorSpec(...), ...) redistribute from S(0) to R on mesh dim 0
+ *     Dispatching op_call: Op(op=aten.t.default, args_schema=Spec(S(0) on (8, 4)) @ mesh: (2,))
+ *     output_sharding for aten.t.default: OutputSharding(output_spec=DTensorSpec(...), ...)
+ *     redistribute from S(0) to R on mesh dim 0
  *
  * A layout that DTensor can't say is printed as meshwise's own type. */
 #include "run/dispatch_log.h"
@@ -199,6 +199,15 @@ static void op_name(const mw_op_info *info, mw_str *to)
 /* ---- outputs
  * -------------------------------------------------------------------------------------- */
 
+/* Whether dim a lies inside dim b: by stride, and of two equals a dim of one local element (whose
+ * stride is that of what it encloses) lies inside; else the later one does. */
+static bool lies_inside(const mw_view *local, int a, int b)
+{
+    if (local->stride[a] != local->stride[b]) return local->stride[a] < local->stride[b];
+    if ((local->shape[a] == 1) != (local->shape[b] == 1)) return local->shape[a] == 1;
+    return a > b;
+}
+
 /* Strides of the whole tensor: as the local ones, with each dim's step grown to the global sizes.
  */
 static void global_strides(const mw_ttype *type, const mw_view *local, int64_t *ret)
@@ -206,24 +215,20 @@ static void global_strides(const mw_ttype *type, const mw_view *local, int64_t *
     int order[MW_MAX_DIMS], n = type->layout.ndim;
     int64_t shape[MW_LAYOUT_DIMS];
     mw_layout_shape(&type->layout, shape);
-    for (int d = 0; d < n; d++) { /* dims by rising local stride; of equals the inner first */
+    for (int d = 0; d < n; d++) { /* dims from the inside out */
         int at = d;
-        for (; at > 0 && local->stride[order[at - 1]] >= local->stride[d]; at--)
+        for (; at > 0 && lies_inside(local, d, order[at - 1]); at--)
             order[at] = order[at - 1];
         order[at] = d;
     }
-    bool dense = mw__view_contiguous(local);
     int64_t step = 1, local_step = 1;
     for (int i = 0; i < n; i++) {
-        int d = dense ? n - 1 - i : order[i];
-        if (!dense && local->stride[d] == 0) {
-            ret[d] = 0;
-            continue;
-        }
-        int64_t gap = dense || local_step == 0 ? 1 : MW_MAX(1, local->stride[d] / local_step);
-        ret[d] = step * gap;
+        int d = order[i];
+        ret[d] = 0;
+        if (local->stride[d] == 0) continue; /* expanded */
+        ret[d] = step * MW_MAX(1, local->stride[d] / local_step);
         step = ret[d] * MW_MAX(1, shape[d]);
-        local_step = (dense ? 1 : local->stride[d]) * MW_MAX(1, local->shape[d]);
+        local_step = local->stride[d] * MW_MAX(1, local->shape[d]);
     }
 }
 
