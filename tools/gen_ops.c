@@ -233,7 +233,8 @@ static void print_docs(void)
         const mw_op_info *info = mw__op_info_of(mw__op_at((mw_op_id)i));
         if (!info) continue;
         printf("\n## %s\n\n%s\n\n```\n%s\n", info->word, info->op->doc, info->op->schema);
-        if (info->op->rule) printf("rule: %s\n", info->op->rule);
+        const mw_op *form = info->op->in_place_of ? info->op->in_place_of : info->op;
+        if (form->rule) printf("rule: %s\n", form->rule);
         printf("```\n");
     }
 }

@@ -145,6 +145,81 @@ MW_API mw_tensor * mw_silu_at(mw_site site, mw_tensor *self);
 MW_API mw_tensor * mw_gelu_at(mw_site site, mw_tensor *self, const char *approximate);
 #define mw_gelu(...) mw_gelu_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::erf(Tensor self) -> Tensor
+ * Error function. */
+MW_API mw_tensor * mw_erf_at(mw_site site, mw_tensor *self);
+#define mw_erf(...) mw_erf_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::log1p(Tensor self) -> Tensor
+ * log(1 + x), exact near 0. */
+MW_API mw_tensor * mw_log1p_at(mw_site site, mw_tensor *self);
+#define mw_log1p(...) mw_log1p_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::log2(Tensor self) -> Tensor
+ * Logarithm to base 2. */
+MW_API mw_tensor * mw_log2_at(mw_site site, mw_tensor *self);
+#define mw_log2(...) mw_log2_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::expm1(Tensor self) -> Tensor
+ * exp(x) - 1, exact near 0. */
+MW_API mw_tensor * mw_expm1_at(mw_site site, mw_tensor *self);
+#define mw_expm1(...) mw_expm1_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::floor(Tensor self) -> Tensor
+ * The largest integer that is not above. */
+MW_API mw_tensor * mw_floor_at(mw_site site, mw_tensor *self);
+#define mw_floor(...) mw_floor_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::ceil(Tensor self) -> Tensor
+ * The smallest integer that is not below. */
+MW_API mw_tensor * mw_ceil_at(mw_site site, mw_tensor *self);
+#define mw_ceil(...) mw_ceil_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::trunc(Tensor self) -> Tensor
+ * The integer part. */
+MW_API mw_tensor * mw_trunc_at(mw_site site, mw_tensor *self);
+#define mw_trunc(...) mw_trunc_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::round(Tensor self) -> Tensor
+ * The nearest integer, of two the even one. */
+MW_API mw_tensor * mw_round_at(mw_site site, mw_tensor *self);
+#define mw_round(...) mw_round_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::sign(Tensor self) -> Tensor
+ * 1, 0 or -1; 0 of NaN. */
+MW_API mw_tensor * mw_sign_at(mw_site site, mw_tensor *self);
+#define mw_sign(...) mw_sign_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::square(Tensor self) -> Tensor
+ * The element times itself. */
+MW_API mw_tensor * mw_square_at(mw_site site, mw_tensor *self);
+#define mw_square(...) mw_square_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+ * The element, but at least min and at most max; NaN stays. */
+MW_API mw_tensor * mw_clamp_at(mw_site site, mw_tensor *self, double min, double max);
+#define mw_clamp(...) mw_clamp_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::clamp_min(Tensor self, Scalar min) -> Tensor
+ * The element, but at least min; NaN stays. */
+MW_API mw_tensor * mw_clamp_min_at(mw_site site, mw_tensor *self, double min);
+#define mw_clamp_min(...) mw_clamp_min_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::clamp_max(Tensor self, Scalar max) -> Tensor
+ * The element, but at most max; NaN stays. */
+MW_API mw_tensor * mw_clamp_max_at(mw_site site, mw_tensor *self, double max);
+#define mw_clamp_max(...) mw_clamp_max_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+ * The element where it is positive, else the element times a slope. */
+MW_API mw_tensor * mw_leaky_relu_at(mw_site site, mw_tensor *self, double negative_slope);
+#define mw_leaky_relu(...) mw_leaky_relu_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
+ * log(1 + exp(beta x)) / beta; the element itself where beta x is above the threshold. */
+MW_API mw_tensor * mw_softplus_at(mw_site site, mw_tensor *self, double beta, double threshold);
+#define mw_softplus(...) mw_softplus_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::eq.Tensor(Tensor self, Tensor other) -> Tensor
  * True where an element equals the other. */
 MW_API mw_tensor * mw_eq_at(mw_site site, mw_tensor *self, mw_tensor *other);
@@ -215,6 +290,56 @@ MW_API mw_tensor * mw_where_self_at(mw_site site, mw_tensor *condition, mw_tenso
 MW_API mw_tensor * mw_masked_fill_scalar_at(mw_site site, mw_tensor *self, mw_tensor *mask, double value);
 #define mw_masked_fill_scalar(...) mw_masked_fill_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::isnan(Tensor self) -> Tensor
+ * True where the element is not a number. */
+MW_API mw_tensor * mw_isnan_at(mw_site site, mw_tensor *self);
+#define mw_isnan(...) mw_isnan_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::isinf(Tensor self) -> Tensor
+ * True where the element is infinite. */
+MW_API mw_tensor * mw_isinf_at(mw_site site, mw_tensor *self);
+#define mw_isinf(...) mw_isinf_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::logical_not(Tensor self) -> Tensor
+ * True where the element is 0. */
+MW_API mw_tensor * mw_logical_not_at(mw_site site, mw_tensor *self);
+#define mw_logical_not(...) mw_logical_not_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::logical_and(Tensor self, Tensor other) -> Tensor
+ * True where both elements hold. */
+MW_API mw_tensor * mw_logical_and_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_logical_and(...) mw_logical_and_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::logical_or(Tensor self, Tensor other) -> Tensor
+ * True where one of the elements holds, or both. */
+MW_API mw_tensor * mw_logical_or_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_logical_or(...) mw_logical_or_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::logical_xor(Tensor self, Tensor other) -> Tensor
+ * True where one of the elements holds, but not both. */
+MW_API mw_tensor * mw_logical_xor_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_logical_xor(...) mw_logical_xor_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::bitwise_not(Tensor self) -> Tensor
+ * Every bit turned over; of a bool, the other value. */
+MW_API mw_tensor * mw_bitwise_not_at(mw_site site, mw_tensor *self);
+#define mw_bitwise_not(...) mw_bitwise_not_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
+ * And of the elements, bit by bit. */
+MW_API mw_tensor * mw_bitwise_and_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_bitwise_and(...) mw_bitwise_and_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+ * Or of the elements, bit by bit. */
+MW_API mw_tensor * mw_bitwise_or_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_bitwise_or(...) mw_bitwise_or_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+ * Exclusive or of the elements, bit by bit. */
+MW_API mw_tensor * mw_bitwise_xor_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_bitwise_xor(...) mw_bitwise_xor_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
  * Sum of all elements; of integers in i64. */
 MW_API mw_tensor * mw_sum_at(mw_site site, mw_tensor *self, mw_dtype dtype);
@@ -279,6 +404,11 @@ MW_API mw_tensor * mw_zeros_like_at(mw_site site, mw_tensor *self, mw_dtype dtyp
  * Ones in the shape and dtype of a tensor. */
 MW_API mw_tensor * mw_ones_like_at(mw_site site, mw_tensor *self, mw_dtype dtype);
 #define mw_ones_like(...) mw_ones_like_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+ * One number everywhere, in the shape and dtype of a tensor. */
+MW_API mw_tensor * mw_full_like_at(mw_site site, mw_tensor *self, double fill_value, mw_dtype dtype);
+#define mw_full_like(...) mw_full_like_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
  * 0, 1, 2, ... below the end. */
@@ -469,6 +599,116 @@ MW_API mw_tensor * mw_cat_at(mw_site site, mw_tensor *const *tensors, int ntenso
  * The tensors side by side along a new dim. */
 MW_API mw_tensor * mw_stack_at(mw_site site, mw_tensor *const *tensors, int ntensors, int64_t dim);
 #define mw_stack(...) mw_stack_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+ * The op add, written to self. */
+MW_API mw_tensor * mw_add__at(mw_site site, mw_tensor *self, mw_tensor *other, double alpha);
+#define mw_add_(...) mw_add__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+ * The op add_scalar, written to self. */
+MW_API mw_tensor * mw_add__scalar_at(mw_site site, mw_tensor *self, double other, double alpha);
+#define mw_add__scalar(...) mw_add__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+ * The op sub, written to self. */
+MW_API mw_tensor * mw_sub__at(mw_site site, mw_tensor *self, mw_tensor *other, double alpha);
+#define mw_sub_(...) mw_sub__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
+ * The op sub_scalar, written to self. */
+MW_API mw_tensor * mw_sub__scalar_at(mw_site site, mw_tensor *self, double other, double alpha);
+#define mw_sub__scalar(...) mw_sub__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+ * The op mul, written to self. */
+MW_API mw_tensor * mw_mul__at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_mul_(...) mw_mul__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+ * The op mul_scalar, written to self. */
+MW_API mw_tensor * mw_mul__scalar_at(mw_site site, mw_tensor *self, double other);
+#define mw_mul__scalar(...) mw_mul__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+ * The op div, written to self. */
+MW_API mw_tensor * mw_div__at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_div_(...) mw_div__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+ * The op div_scalar, written to self. */
+MW_API mw_tensor * mw_div__scalar_at(mw_site site, mw_tensor *self, double other);
+#define mw_div__scalar(...) mw_div__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::neg_(Tensor(a!) self) -> Tensor(a!)
+ * The op neg, written to self. */
+MW_API mw_tensor * mw_neg__at(mw_site site, mw_tensor *self);
+#define mw_neg_(...) mw_neg__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::relu_(Tensor(a!) self) -> Tensor(a!)
+ * The op relu, written to self. */
+MW_API mw_tensor * mw_relu__at(mw_site site, mw_tensor *self);
+#define mw_relu_(...) mw_relu__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::exp_(Tensor(a!) self) -> Tensor(a!)
+ * The op exp, written to self. */
+MW_API mw_tensor * mw_exp__at(mw_site site, mw_tensor *self);
+#define mw_exp_(...) mw_exp__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::tanh_(Tensor(a!) self) -> Tensor(a!)
+ * The op tanh, written to self. */
+MW_API mw_tensor * mw_tanh__at(mw_site site, mw_tensor *self);
+#define mw_tanh_(...) mw_tanh__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::sigmoid_(Tensor(a!) self) -> Tensor(a!)
+ * The op sigmoid, written to self. */
+MW_API mw_tensor * mw_sigmoid__at(mw_site site, mw_tensor *self);
+#define mw_sigmoid_(...) mw_sigmoid__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::silu_(Tensor(a!) self) -> Tensor(a!)
+ * The op silu, written to self. */
+MW_API mw_tensor * mw_silu__at(mw_site site, mw_tensor *self);
+#define mw_silu_(...) mw_silu__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::sqrt_(Tensor(a!) self) -> Tensor(a!)
+ * The op sqrt, written to self. */
+MW_API mw_tensor * mw_sqrt__at(mw_site site, mw_tensor *self);
+#define mw_sqrt_(...) mw_sqrt__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::rsqrt_(Tensor(a!) self) -> Tensor(a!)
+ * The op rsqrt, written to self. */
+MW_API mw_tensor * mw_rsqrt__at(mw_site site, mw_tensor *self);
+#define mw_rsqrt_(...) mw_rsqrt__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
+ * The op gelu, written to self. */
+MW_API mw_tensor * mw_gelu__at(mw_site site, mw_tensor *self, const char *approximate);
+#define mw_gelu_(...) mw_gelu__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
+ * The op pow_tensor_scalar, written to self. */
+MW_API mw_tensor * mw_pow__scalar_at(mw_site site, mw_tensor *self, double exponent);
+#define mw_pow__scalar(...) mw_pow__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
+ * The op clamp, written to self. */
+MW_API mw_tensor * mw_clamp__at(mw_site site, mw_tensor *self, double min, double max);
+#define mw_clamp_(...) mw_clamp__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
+ * The op masked_fill_scalar, written to self. */
+MW_API mw_tensor * mw_masked_fill__scalar_at(mw_site site, mw_tensor *self, mw_tensor *mask, double value);
+#define mw_masked_fill__scalar(...) mw_masked_fill__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
+ * The op full_like, written to self. */
+MW_API mw_tensor * mw_fill__scalar_at(mw_site site, mw_tensor *self, double value);
+#define mw_fill__scalar(...) mw_fill__scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::zero_(Tensor(a!) self) -> Tensor(a!)
+ * The op zeros_like, written to self. */
+MW_API mw_tensor * mw_zero__at(mw_site site, mw_tensor *self);
+#define mw_zero_(...) mw_zero__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -188,6 +188,7 @@ mw_status mw__family_run(const mw_kernel_call *k, const mw__family *family,
         const int64_t xs = step[0];                                       \
         for (int64_t i = 0; i < n; i++) {                                 \
             const T a = x[i * xs];                                        \
+            (void)a;                                                      \
             o[i] = (expression);                                          \
         }                                                                 \
     }

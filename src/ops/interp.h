@@ -5,12 +5,22 @@
 #ifndef OPS_INTERP_H
 #define OPS_INTERP_H
 
-#include "ops/op.h"
+#include "ops/table.h"
 
 typedef struct mw_interp mw_interp;
 struct mw_interp {
-    /* Arguments in schema order, as many as the op has; one result, or NULL. */
-    mw_tensor *(*call)(mw_interp *in, const mw_op *op, const mw_value *args, int nargs);
+    /* Arguments in schema order, as many as the op has; its `nout` results into `out`. */
+    void (*call)(mw_interp *in, const mw_op *op, const mw_value *args, int nargs, mw_tensor **out,
+                 int nout);
+
+    /* The tensor with its partial terms combined: for a result that is read more than once, or
+     * given to the caller. */
+    mw_tensor *(*settle)(mw_interp *in, mw_tensor *t);
+
+    /* How dim `dim` lies over the ranks: the sum over its spans (maximal runs of positions that one
+     * rank holds) of the smaller of `most` and the span's length. See spans.h. */
+    int64_t (*spans)(mw_interp *in, const mw_tensor *t, int dim, int64_t most);
+
     mw_status status;
 };
 
@@ -49,9 +59,33 @@ static inline mw_value mw__val_none(void)
     return (mw_value){.kind = MW_ARG_NONE};
 }
 
-/* emit(in, mm, mw__val(a), mw__val(b)): calls the op of that word in ops.def. */
-#define MW_EMIT(in, word, ...)                                               \
+/* One result, or NULL. */
+static inline mw_tensor *mw__emit(mw_interp *in, mw_op_id id, const mw_value *args, int nargs)
+{
+    mw_tensor *out = NULL;
+    in->call(in, mw__op_at(id), args, nargs, &out, 1);
+    return out;
+}
+
+/* MW_EMIT(in, mm, mw__val(a), mw__val(b)): calls the op of that word in ops.def. */
+#define MW_EMIT(in, word, ...)                                  \
+    mw__emit(in, MW_OP_##word, (const mw_value[]){__VA_ARGS__}, \
+             (int)(sizeof((const mw_value[]){__VA_ARGS__}) / sizeof(mw_value)))
+
+/* The same of an op with several results: MW_EMIT_ALL(in, topk, out, 2, ...). */
+#define MW_EMIT_ALL(in, word, out, nout, ...)                                \
     (in)->call(in, mw__op_at(MW_OP_##word), (const mw_value[]){__VA_ARGS__}, \
-               (int)(sizeof((const mw_value[]){__VA_ARGS__}) / sizeof(mw_value)))
+               (int)(sizeof((const mw_value[]){__VA_ARGS__}) / sizeof(mw_value)), out, nout)
+
+/* An op that only parts use, and that is not in ops.def: `op` is the struct. */
+static inline void mw__emit_part(mw_interp *in, const mw_op *op, const mw_value *args, int nargs,
+                                 mw_tensor **out, int nout)
+{
+    if (in->status == MW_OK) in->status = mw__op_add(op);
+    in->call(in, op, args, nargs, out, nout);
+}
+#define MW_EMIT_PART(in, op, out, nout, ...)                  \
+    mw__emit_part(in, &(op), (const mw_value[]){__VA_ARGS__}, \
+                  (int)(sizeof((const mw_value[]){__VA_ARGS__}) / sizeof(mw_value)), out, nout)
 
 #endif

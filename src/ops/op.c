@@ -57,13 +57,14 @@ mw_status mw__op_read(const mw_op *op, mw_op_info *ret)
     if (!op->schema) return MW_FAIL(MW_ERR_INTERNAL, "an op without a schema");
     MW_TRY(mw__schema_parse(op->schema, &ret->schema));
     ret->dtype_arg = (int8_t)mw__schema_find(&ret->schema, "dtype", 5);
-    if (!op->rule) return MW_OK;
-    mw_status status = mw__rule_text_parse(&ret->schema, op->rule, &ret->rule);
+    const mw_op *form = op->in_place_of ? op->in_place_of : op;
+    if (!form->rule) return MW_OK;
+    mw_status status = mw__rule_text_parse(&ret->schema, form->rule, &ret->rule);
     if (status == MW_OK && ret->rule.nout != ret->schema.nresult)
         status = MW_FAIL(MW_ERR_INTERNAL, "%s: %d results in the schema, %d in the rule",
                          ret->schema.name, ret->schema.nresult, ret->rule.nout);
     ret->has_rule = status == MW_OK;
-    return op->factors || op->reshape ? MW_OK : status;
+    return form->factors || op->reshape ? MW_OK : status;
 }
 
 /* ---- filling -------------------------------------------------------------------------------- */

@@ -84,8 +84,10 @@ typedef struct mw_letter {
 
 typedef struct mw_operand {
     int8_t ndim;
-    int8_t term;    /* which product of the sum it belongs to; -1: common to all (`cond;`) */
-    uint8_t linear; /* a partial sum may pass through it */
+    int8_t term;     /* which product of the sum it belongs to; -1: common to all (`cond;`) */
+    uint8_t linear;  /* a partial sum may pass through it */
+    int8_t monotone; /* P(max) and P(min) may: +1 as they are, -1 in each other's place */
+    uint8_t unread;  /* only its shape counts: it may lie in any way */
     uint8_t nletter[MW_MAX_DIMS];
     uint8_t letter[MW_MAX_DIMS][MW_DIM_LETTERS];
 } mw_operand;
@@ -97,8 +99,12 @@ typedef struct mw_rule {
     mw_operand *out;   /* [nout] */
     mw_meta *out_meta; /* [nout]: dtype and global shape of each output */
     mw_reduce reduce; /* what a letter that vanishes makes of the outputs; NONE: it must be whole */
-    int8_t monotone;  /* +1: P(max) and P(min) pass; -1: they pass and change places; 0: no */
+    int8_t monotone;  /* that of the operands with a term that `factors` has not set */
+    uint8_t joint;    /* MW_JOINT mask: maxima (minima) of several terms at once pass */
 } mw_rule;
+
+#define MW_JOINT(kind)   (1u << (kind))
+#define MW_JOINT_EXTREME (MW_JOINT(MW_REDUCE_MAX) | MW_JOINT(MW_REDUCE_MIN))
 
 /* What a factory's or an element-wise op's result dtype is. */
 typedef enum mw_out_dtype {
@@ -144,9 +150,16 @@ typedef struct mw_op {
     const char *doc;    /* one sentence, ends in a full stop */
     unsigned linear_in; /* MW_ARG mask: linear in that argument, within its term of the rule */
     mw_reduce reduce;
-    int8_t monotone;
+    int8_t monotone;      /* +1: P(max) and P(min) pass; -1: and change places; 0: no */
+    unsigned monotone_in; /* MW_ARG mask: through which arguments; 0: all */
+    uint8_t joint;        /* MW_JOINT mask, see mw_rule */
+    unsigned unread;      /* MW_ARG mask of tensors of which only shape and dtype count */
     mw_out_dtype dtype;
     unsigned same_dtype; /* MW_ARG mask of tensors that must agree in dtype, as torch demands */
+
+    /* The op of which this one writes the result to its first operand: rule, flags and kernel are
+     * that one's. */
+    const struct mw_op *in_place_of;
 
     mw_status (*kernel)(const mw_kernel_call *k);
 

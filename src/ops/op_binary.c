@@ -74,11 +74,19 @@ static mw_status sub_scalar_kernel(const mw_kernel_call *k)
     return add_or_sub_scalar(k, -1);
 }
 
-/* With a positive alpha a maximum passes through one term while the other is whole. */
+/* A maximum passes through one term while the other is whole: the first rises, the second goes with
+ * its sign; times 0 it keeps no order (0 * inf is NaN). */
+static void order_of_terms(const mw_call_args *call, int sign, mw_rule *rule)
+{
+    double by = sign * mw__arg_float(call, 2, 1);
+    rule->in[0].monotone = 1;
+    if (call->nin > 1) rule->in[1].monotone = (int8_t)((by > 0) - (by < 0));
+}
+
 static mw_status add_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
 {
     (void)arena;
-    rule->monotone = mw__arg_float(call, 2, 1) >= 0 ? 1 : 0;
+    order_of_terms(call, 1, rule);
     return mw__rule_default(call, rule);
 }
 
@@ -91,6 +99,7 @@ static mw_status sub_factors(const mw_call_args *call, mw_arena *arena, mw_rule 
         mw__error_hint("convert one of them to an integer dtype, or compare them with ne");
         return status;
     }
+    order_of_terms(call, -1, rule);
     return mw__rule_default(call, rule);
 }
 
@@ -99,7 +108,6 @@ const mw_op mw_op_add = {
     .rule = "self[...] + other[...] -> [...]",
     .doc = "Sum of two tensors, the second multiplied by alpha.",
     .linear_in = MW_ARG(0) | MW_ARG(1),
-    .monotone = 1,
     .dtype = MW_OUT_PROMOTE,
     .kernel = add_kernel,
     .factors = add_factors,
@@ -270,9 +278,10 @@ static mw_status minimum_kernel(const mw_kernel_call *k)
 
 const mw_op mw_op_maximum = {
     .schema = "aten::maximum(Tensor self, Tensor other) -> Tensor",
-    .rule = "self[...] other[...] -> [...]",
+    .rule = "self[...] + other[...] -> [...]", /* a sum of maxima */
     .doc = "The larger of two elements; NaN where either is NaN.",
     .monotone = 1,
+    .joint = MW_JOINT(MW_REDUCE_MAX),
     .dtype = MW_OUT_PROMOTE,
     .kernel = maximum_kernel,
     .samples = "f32[4, 6], f32[6]; f64[3, 1], f64[5]; i64[6]<9, i64[6]<9; bf16[4], bf16[4]; f32[], "
@@ -281,9 +290,10 @@ const mw_op mw_op_maximum = {
 
 const mw_op mw_op_minimum = {
     .schema = "aten::minimum(Tensor self, Tensor other) -> Tensor",
-    .rule = "self[...] other[...] -> [...]",
+    .rule = "self[...] + other[...] -> [...]", /* a sum of minima */
     .doc = "The smaller of two elements; NaN where either is NaN.",
     .monotone = 1,
+    .joint = MW_JOINT(MW_REDUCE_MIN),
     .dtype = MW_OUT_PROMOTE,
     .kernel = minimum_kernel,
     .samples = "f32[4, 6], f32[6]; f64[3, 1], f64[5]; i64[6]<9, i32[6]<9; f16[4], f16[4]; f32[], "

@@ -11,13 +11,15 @@
 static mw_status fill(const mw_view *out, const mw_arg *value)
 {
     double element; /* room for any dtype */
-    int64_t count = mw__view_count(out);
-    if (count == 0) return MW_OK;
+    if (mw__view_count(out) == 0) return MW_OK;
     if (value->kind == MW_ARG_FLOAT)
         mw__element_set(&element, out->dtype, value->f);
     else
         mw__element_set_i64(&element, out->dtype, value->i);
-    mw__row_convert(out->data, out->dtype, 1, &element, out->dtype, 0, count);
+    mw_view from = *out; /* which may have any strides */
+    from.data = &element;
+    memset(from.stride, 0, sizeof from.stride);
+    mw__view_copy(out, &from);
     return MW_OK;
 }
 
@@ -29,6 +31,14 @@ static mw_status full_kernel(const mw_kernel_call *k)
 static mw_status zeros_kernel(const mw_kernel_call *k)
 {
     return fill(&k->out[0], &(mw_arg){.kind = MW_ARG_INT, .i = 0});
+}
+
+/* What is written in place keeps its terms: a sum of zeros. */
+static mw_status zeros_like_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    rule->in[0].linear = !rule->in[0].unread;
+    return mw__rule_default(call, rule);
 }
 
 static mw_status ones_kernel(const mw_kernel_call *k)
@@ -78,9 +88,10 @@ const mw_op mw_op_zeros_like = {
         "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     .rule = "self[...] -> [...]",
     .doc = "Zeros in the shape and dtype of a tensor.",
-    .linear_in = MW_ARG(0),
+    .unread = MW_ARG(0),
     .dtype = MW_OUT_ARG,
     .kernel = zeros_kernel,
+    .factors = zeros_like_factors,
     .samples = "f32[4, 6]; i64[3]<9; bf16[2, 5]; f32[]; f32[0, 2]; f32[3], i32",
 };
 
@@ -90,10 +101,23 @@ const mw_op mw_op_ones_like = {
         "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     .rule = "self[...] -> [...]",
     .doc = "Ones in the shape and dtype of a tensor.",
-    .monotone = 1,
+    .unread = MW_ARG(0),
     .dtype = MW_OUT_ARG,
     .kernel = ones_kernel,
     .samples = "f32[4, 6]; i64[3]<9; bf16[2, 5]; f32[]; f32[0, 2]; f32[3], f64",
+};
+
+const mw_op mw_op_full_like = {
+    .schema = "aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, "
+              "Layout? layout=None, Device? device=None, bool? pin_memory=None, "
+              "MemoryFormat? memory_format=None) -> Tensor",
+    .rule = "self[...] -> [...]",
+    .doc = "One number everywhere, in the shape and dtype of a tensor.",
+    .unread = MW_ARG(0),
+    .dtype = MW_OUT_ARG,
+    .kernel = full_kernel,
+    .samples =
+        "f32[4, 6], 0.5; i64[3]<9, 7; bf16[2, 5], -1; f32[], 1; f32[0, 2], 1; f32[3], 2, f64",
 };
 
 /* ---- arange ------------------------------------------------------------------------------------

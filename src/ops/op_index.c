@@ -129,6 +129,8 @@ const mw_op mw_op_embedding = {
     .doc = "The rows of weight that indices name.",
     .reduce = MW_REDUCE_SUM,
     .linear_in = MW_ARG(0),
+    .monotone = 1,
+    .monotone_in = MW_ARG(0),
     .kernel = embedding_kernel,
     .samples =
         "f32[7, 4], i64[3]<7; f32[9, 5], i64[2, 3]<9; bf16[6, 8], i32[4]<6; "
@@ -179,6 +181,8 @@ const mw_op mw_op_index_select = {
     .reduce = MW_REDUCE_SUM,
     .linear_in = MW_ARG(0),
     .factors = index_select_factors,
+    .monotone = 1,
+    .monotone_in = MW_ARG(0),
     .kernel = index_select_kernel,
     .samples = "f32[7, 4], 0, i64[3]<7; f32[3, 5, 2], 1, i64[8]<5; bf16[4, 6], -1, i32[2]<6; "
                "i64[5], 0, i64[3]<5; bool[4, 3], 1, i64[5]<3; f32[0, 3], 1, i64[2]<3; "
@@ -253,6 +257,8 @@ const mw_op mw_op_gather = {
     .reduce = MW_REDUCE_SUM,
     .linear_in = MW_ARG(0),
     .factors = gather_factors,
+    .monotone = 1,
+    .monotone_in = MW_ARG(0),
     .kernel = gather_kernel,
     .samples =
         "f32[4, 6], 1, i64[4, 3]<6; f32[5, 3, 2], 0, i64[7, 3, 2]<5; "

@@ -166,6 +166,8 @@ const mw_op mw_op_cat = {
     .linear_in = MW_ARG(0),
     .dtype = MW_OUT_PROMOTE,
     .factors = cat_factors,
+    .monotone = 1,
+    .joint = MW_JOINT_EXTREME,
     .kernel = cat_kernel,
     .samples = "{f32[4, 6], f32[4, 6]}; {f32[4, 6], f32[4, 3], f32[4, 6]}, 1; {f64[5]}; "
                "{bf16[2, 3], f32[2, 3], bf16[2, 3]}, -1; {i64[3, 2], i64[0, 2]}; "
@@ -222,6 +224,8 @@ const mw_op mw_op_stack = {
     .linear_in = MW_ARG(0),
     .dtype = MW_OUT_PROMOTE,
     .factors = stack_factors,
+    .monotone = 1,
+    .joint = MW_JOINT_EXTREME,
     .kernel = stack_kernel,
     .samples = "{f32[4, 6], f32[4, 6]}; {f32[3], f32[3], f32[3]}, 1; {f64[2, 3], f64[2, 3]}, -1; "
                "{bf16[2, 3]}, 1; {i64[], i64[]}; {f32[0, 3], f32[0, 3]}, 1",

@@ -1,6 +1,6 @@
 /* Comparisons, and what chooses by their outcome: where and masked_fill.
  * A comparison computes in the promoted dtype of its operands, not in that of its result. */
-#include "ops/elementwise.h"
+#include "ops/compare.h"
 #include "ops/rule_parts.h"
 #include "ops/table.h"
 
@@ -10,16 +10,18 @@ typedef struct comparison {
     mw__family tensor, scalar;
 } comparison;
 
-static mw_status compare(const mw_kernel_call *k, const comparison *op)
+mw_status mw__compare_run(const mw_kernel_call *k, const mw__family *tensor,
+                          const mw__family *scalar)
 {
     const mw_op_info *info = mw__op_info_of(k->call->op);
     mw_dtype class_dtype = mw__class_of(mw__rule_promote(k->call, &info->schema));
-    const mw__family *family = k->nin == 2 ? &op->tensor : &op->scalar;
+    const mw__family *family = k->nin == 2 ? tensor : scalar;
     mw__map map = {.row = mw__family_row(family, class_dtype),
                    .nin = k->nin,
                    .in = {class_dtype, class_dtype},
                    .out = MW_DTYPE_bool};
-    if (k->nin == 1) mw__scalars_set(&map.scalars, 0, class_dtype, k->call, 1, 0);
+    if (k->nin == 1 && k->call->narg > 1)
+        mw__scalars_set(&map.scalars, 0, class_dtype, k->call, 1, 0);
     mw__map_run(&map, &k->out[0], k->in);
     return MW_OK;
 }
@@ -36,7 +38,7 @@ static mw_status compare(const mw_kernel_call *k, const comparison *op)
         {MW__BUILDS(word##_scalar_f32), word##_scalar_f64, word##_scalar_i64}}; \
     static mw_status word##_kernel(const mw_kernel_call *k)                     \
     {                                                                           \
-        return compare(k, &word##_rows);                                        \
+        return mw__compare_run(k, &word##_rows.tensor, &word##_rows.scalar);    \
     }
 
 #define COMPARISON(word, operator, does)                                                         \
@@ -141,6 +143,8 @@ const mw_op mw_op_where_self = {
     .rule = "condition[...]; self[...] + other[...] -> [...]",
     .doc = "Elements of self where the condition holds, else of other.",
     .linear_in = MW_ARG(1) | MW_ARG(2),
+    .monotone = 1,
+    .joint = MW_JOINT_EXTREME,
     .dtype = MW_OUT_PROMOTE,
     .kernel = where_kernel,
     .samples =
@@ -196,6 +200,8 @@ const mw_op mw_op_masked_fill_scalar = {
     .rule = "self[...] mask[...] -> [...]",
     .doc = "The tensor with a number in place of the elements that the mask picks.",
     .linear_in = MW_ARG(0), /* with value 0 */
+    .monotone = 1,
+    .monotone_in = MW_ARG(0),
     .dtype = MW_OUT_FIRST,
     .kernel = masked_fill_kernel,
     .factors = masked_fill_factors,

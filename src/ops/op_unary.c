@@ -2,34 +2,13 @@
  * become f32 first, as in torch), written out once more as integers where these stay integers.
  * Where a function never falls it passes a maximum of parts through (monotone); sqrt and log do
  * not, because they are NaN for a negative part although the maximum may be positive. */
-#include "ops/elementwise.h"
 #include "ops/rule_parts.h"
+#include "ops/unary.h"
 
 #include <math.h>
 
 #define SQRT_HALF  0.70710678118654752440
 #define GELU_SCALE 1.5957691216057307 /* 2 sqrt(2 / pi) */
-
-/* The rows, the family and the kernel of an op that gives floats. */
-#define FLOAT_UNARY(word, f32_expression, f64_expression)                               \
-    MW__ROW1_F32(word##_f32, float, f32_expression)                                     \
-    MW__ROW1(word##_f64, double, double, f64, f64_expression)                           \
-    static const mw__family word##_family = {MW__BUILDS(word##_f32), word##_f64, NULL}; \
-    static mw_status word##_kernel(const mw_kernel_call *k)                             \
-    {                                                                                   \
-        return mw__family_run(k, &word##_family, NULL);                                 \
-    }
-
-/* The same of one that keeps integers. */
-#define ANY_UNARY(word, f32_expression, f64_expression, i64_expression)                       \
-    MW__ROW1_F32(word##_f32, float, f32_expression)                                           \
-    MW__ROW1(word##_f64, double, double, f64, f64_expression)                                 \
-    MW__ROW1(word##_i64, int64_t, int64_t, i64, i64_expression)                               \
-    static const mw__family word##_family = {MW__BUILDS(word##_f32), word##_f64, word##_i64}; \
-    static mw_status word##_kernel(const mw_kernel_call *k)                                   \
-    {                                                                                         \
-        return mw__family_run(k, &word##_family, NULL);                                       \
-    }
 
 /* How to add an op: its rows here, its row of the table at the end, its word in ops.def. */
 ANY_UNARY(neg, -a, -a, MW__SUB_I64(0, a))
@@ -86,22 +65,6 @@ static mw_status neg_factors(const mw_call_args *call, mw_arena *arena, mw_rule 
     if (dtype == MW_DTYPE_u8) rule->monotone = 0;
     return mw__rule_default(call, rule);
 }
-
-#define FLOAT_SAMPLES \
-    "f32[4, 6]; f64[5]; bf16[3, 7]; f16[2, 2, 3]; i64[6]<9; f32[]; f32[0, 3]; bool[4]"
-#define POSITIVE_SAMPLES \
-    "f32[4, 6]>0; f64[5]>0; bf16[3, 7]>0; f16[2, 2, 3]>0; i64[6]<9; f32[]>0; f32[0, 3]>0"
-
-#define UNARY_OP(word, does, out, rises, inputs)            \
-    const mw_op mw_op_##word = {                            \
-        .schema = "aten::" #word "(Tensor self) -> Tensor", \
-        .rule = "self[...] -> [...]",                       \
-        .doc = does,                                        \
-        .monotone = (rises),                                \
-        .dtype = (out),                                     \
-        .kernel = word##_kernel,                            \
-        .samples = (inputs),                                \
-    }
 
 UNARY_OP(abs, "Absolute value.", MW_OUT_FIRST, 0,
          "f32[4, 6]; f64[5]; bf16[3, 7]; i64[6]<9; i32[4]<5; f32[]; f32[0, 3]");

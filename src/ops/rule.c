@@ -121,13 +121,16 @@ static mw_status make_arrays(const mw_call_args *call, int nout, mw_arena *arena
     rule->nout = nout;
     rule->nterm = 1;
     rule->nletter = 0;
-    rule->reduce = call->op->reduce;
-    rule->monotone = call->op->monotone;
+    const mw_op *form = mw__op_form(call->op);
+    rule->reduce = form->reduce;
+    rule->monotone = form->monotone;
+    rule->joint = form->joint;
     for (int a = 0; a < call->narg; a++) {
         const mw_arg *arg = &call->arg[a];
         if (arg->kind != MW_ARG_TENSOR && arg->kind != MW_ARG_TENSORS) continue;
         for (int i = arg->first; i < arg->first + arg->count; i++) {
-            rule->in[i].linear = (call->op->linear_in & MW_ARG(a)) != 0;
+            rule->in[i].linear = (form->linear_in & MW_ARG(a)) != 0;
+            rule->in[i].unread = (call->op->unread & MW_ARG(a)) != 0; /* not what is written */
             rule->in[i].ndim = (int8_t)call->in[i].ndim;
         }
     }
@@ -137,10 +140,11 @@ static mw_status make_arrays(const mw_call_args *call, int nout, mw_arena *arena
 static mw_status check_same_dtype(const mw_call_args *call)
 {
     int first = -1;
-    if (!call->op->same_dtype) return MW_OK;
+    const unsigned mask = mw__op_form(call->op)->same_dtype;
+    if (!mask) return MW_OK;
     for (int a = 0; a < call->narg; a++) {
         const mw_arg *arg = &call->arg[a];
-        if (!(call->op->same_dtype & MW_ARG(a))) continue;
+        if (!(mask & MW_ARG(a))) continue;
         if (arg->kind != MW_ARG_TENSOR && arg->kind != MW_ARG_TENSORS) continue;
         for (int i = arg->first; i < arg->first + arg->count; i++) {
             if (first < 0) first = i;
@@ -217,6 +221,19 @@ static mw_status check_written(const mw_call_args *call, const mw_schema *schema
     return MW_OK;
 }
 
+/* Extremes pass through the operands that the op names (none named: all that have a term). */
+static void spread_monotone(const mw_call_args *call, mw_rule *rule)
+{
+    unsigned mask = mw__op_form(call->op)->monotone_in;
+    for (int a = 0; a < call->narg; a++) {
+        const mw_arg *arg = &call->arg[a];
+        if (arg->kind != MW_ARG_TENSOR && arg->kind != MW_ARG_TENSORS) continue;
+        for (int i = arg->first; i < arg->first + arg->count; i++)
+            if (!rule->in[i].monotone && rule->in[i].term >= 0 && (!mask || (mask & MW_ARG(a))))
+                rule->in[i].monotone = rule->monotone;
+    }
+}
+
 static void mark_in_output(mw_rule *rule)
 {
     for (int i = 0; i < rule->nout; i++)
@@ -234,6 +251,7 @@ static mw_status finish(const mw_call_args *call, const mw_schema *schema, mw_ru
         MW_TRY(shape_of(call, rule, &rule->out[i], &rule->out_meta[i]));
     MW_TRY(check_operands(call, rule));
     MW_TRY(check_written(call, schema, rule));
+    spread_monotone(call, rule);
     mark_in_output(rule);
     return MW_OK;
 }
@@ -268,8 +286,9 @@ mw_status mw__rule_of(const mw_call_args *call, mw_arena *arena, mw_rule *ret)
     if (call->op->reshape) {
         MW_TRY(reshape(call, &rule));
     } else {
-        if (call->op->factors)
-            MW_TRY(call->op->factors(call, arena, &rule));
+        const mw_op *form = mw__op_form(call->op);
+        if (form->factors)
+            MW_TRY(form->factors(call, arena, &rule));
         else
             MW_TRY(mw__rule_default(call, &rule));
         MW_TRY(finish(call, &info->schema, &rule));

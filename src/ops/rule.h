@@ -25,7 +25,8 @@ MW_NODISCARD mw_status mw__rule_of(const mw_call_args *call, mw_arena *arena, mw
 
 /* ---- for `factors` overrides ---------------------------------------------------------------
  * Before `factors` is called the rule has nin and nout, operands without letters (in[i].ndim is the
- * tensor's, term 0, linear as declared), reduce and monotone as declared, and the results' dtypes.
+ * tensor's, term 0, linear and unread as declared, monotone 0: as the rule's), reduce, monotone and
+ * joint as declared, and the results' dtypes.
  * Afterwards mw__rule_of works out in_output and the results' shapes from the letters, and checks
  * that the letters of each operand multiply to its shape. So an override adds letters, puts them on
  * dims, and sets out[i].ndim. */

@@ -46,7 +46,7 @@ static mw_dtype dtype_argument(const mw_call_args *call, const mw_op_info *info)
 static mw_dtype result_dtype(const mw_call_args *call, const mw_op_info *info)
 {
     mw_dtype first = call->nin ? call->in[0].dtype : MW_DTYPE_f32, dtype;
-    switch (call->op->dtype) {
+    switch (mw__op_form(call->op)->dtype) {
     case MW_OUT_PROMOTE:
         return mw__rule_promote(call, &info->schema);
     case MW_OUT_FLOAT:

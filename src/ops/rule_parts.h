@@ -5,6 +5,12 @@
 #include "ops/rule.h"
 #include "ops/table.h"
 
+/* The op whose rule and flags the op has: itself, or the one of which it is the in-place form. */
+static inline const mw_op *mw__op_form(const mw_op *op)
+{
+    return op->in_place_of ? op->in_place_of : op;
+}
+
 enum { MW_META_TEXT = 208 }; /* holds any meta's text */
 
 /* `f32[2, 3]` into a buffer of MW_META_TEXT bytes; returns it. For messages: never allocates. */

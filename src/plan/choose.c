@@ -121,11 +121,10 @@ static bool passes(const chooser *c, int i, unsigned kind)
 {
     if (c->is_view) return i == 0;
     const mw_operand *o = &c->rule->in[i];
-    if (is_sum(kind))
-        return o->linear && c->rule->reduce != MW_REDUCE_MAX && c->rule->reduce != MW_REDUCE_MIN;
-    if (c->rule->reduce == MW_REDUCE_MAX || c->rule->reduce == MW_REDUCE_MIN)
-        return kind == (unsigned)c->rule->reduce;
-    return (kind == MW_REDUCE_MAX || kind == MW_REDUCE_MIN) && c->rule->monotone != 0;
+    bool folds = c->rule->reduce != MW_REDUCE_NONE && !is_sum(c->rule->reduce);
+    if (is_sum(kind)) return o->linear && !folds;
+    if (kind != MW_REDUCE_MAX && kind != MW_REDUCE_MIN) return false;
+    return o->monotone && (!folds || kind == (unsigned)c->rule->reduce);
 }
 
 /* In which way operand i takes part when the axis makes the result partial: 's' it holds a split
@@ -162,7 +161,8 @@ static bool carriers(const chooser *c, int axis, int letter, unsigned kind, char
     int carry = 0;
     for (int t = 0; t < nterm; t++)
         carry += carried[t];
-    return sum ? carry == nterm : carry == 1;
+    if (sum) return carry == nterm;
+    return carry == 1 || (carry > 1 && (c->rule->joint & MW_JOINT(kind)));
 }
 
 static void add_option(axis_options *o, option more)
@@ -217,12 +217,13 @@ static bool is_natural(const chooser *c, int axis, const option *o)
         return false;
     for (int i = 0; i < c->nin; i++) {
         const operand_state *s = &c->operand[i];
+        if (c->rule->in[i].unread && !(wanted & s->letters)) continue;
         bool is_cut = mw__layout_axes(s->now) >> axis & 1;
         const mw_partial *p = partial_on(s->now, axis);
         if (letters_with(c, i, axis) != (wanted & s->letters)) return false;
         if (!(wanted & s->letters) && is_cut) return false; /* on a dim that has no letter */
         if (partial && role[i] == 'm') return false;
-        if ((p != NULL) != (partial && role[i] == 'p')) return false;
+        if ((p != NULL) != (partial && role[i] == 'p') && !c->rule->in[i].unread) return false;
     }
     return true;
 }
@@ -306,9 +307,13 @@ static bool one_kind(const mw_layout *l)
     return true;
 }
 
-static unsigned kind_after(const chooser *c, unsigned kind)
+/* What the result is partial in: an operand that falls turns a maximum into a minimum. */
+static unsigned kind_after(const chooser *c, unsigned kind, const char *role)
 {
-    if (c->is_view || c->rule->monotone >= 0 || is_sum(kind)) return kind;
+    bool falls = false;
+    for (int i = 0; i < c->nin && !c->is_view; i++)
+        falls = falls || (role[i] == 'p' && c->rule->in[i].monotone < 0);
+    if (!falls || is_sum(kind)) return kind;
     return kind == MW_REDUCE_MAX ? MW_REDUCE_MIN : MW_REDUCE_MAX;
 }
 
@@ -362,7 +367,7 @@ static bool add_partials(const chooser *c, int axis, const option *o, mw_layout 
     }
     for (int i = 0; i < c->rule->nout; i++)
         for (int k = 0; k < n; k++)
-            add_partial(&out[i], axis, part[k].major, part[k].size, kind_after(c, o->reduce));
+            add_partial(&out[i], axis, part[k].major, part[k].size, kind_after(c, o->reduce, role));
     return true;
 }
 
@@ -380,7 +385,8 @@ bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_
         c->cut[l] = letter_cut(c, l, axes[l]);
     for (int i = 0; i < c->nin; i++) {
         in[i] = (mw_layout){.dtype = c->operand[i].now->dtype};
-        if (!join_dims(c, &c->rule->in[i], c->cut, &in[i])) return false;
+        if (c->rule->in[i].unread) in[i] = *c->operand[i].now;
+        if (!c->rule->in[i].unread && !join_dims(c, &c->rule->in[i], c->cut, &in[i])) return false;
     }
     for (int o = 0; o < c->rule->nout; o++) {
         out[o] = (mw_layout){.dtype = (uint8_t)c->rule->out_meta[o].dtype};

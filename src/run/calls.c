@@ -164,6 +164,96 @@ mw_tensor * mw_gelu_at(mw_site site, mw_tensor *self, const char *approximate)
     return mw__call_op(site, &mw_op_gelu, args, 2);
 }
 
+mw_tensor * mw_erf_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_erf, args, 1);
+}
+
+mw_tensor * mw_log1p_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_log1p, args, 1);
+}
+
+mw_tensor * mw_log2_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_log2, args, 1);
+}
+
+mw_tensor * mw_expm1_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_expm1, args, 1);
+}
+
+mw_tensor * mw_floor_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_floor, args, 1);
+}
+
+mw_tensor * mw_ceil_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_ceil, args, 1);
+}
+
+mw_tensor * mw_trunc_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_trunc, args, 1);
+}
+
+mw_tensor * mw_round_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_round, args, 1);
+}
+
+mw_tensor * mw_sign_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_sign, args, 1);
+}
+
+mw_tensor * mw_square_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_square, args, 1);
+}
+
+mw_tensor * mw_clamp_at(mw_site site, mw_tensor *self, double min, double max)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_scalar(min), v_maybe_scalar(max)};
+    return mw__call_op(site, &mw_op_clamp, args, 3);
+}
+
+mw_tensor * mw_clamp_min_at(mw_site site, mw_tensor *self, double min)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(min)};
+    return mw__call_op(site, &mw_op_clamp_min, args, 2);
+}
+
+mw_tensor * mw_clamp_max_at(mw_site site, mw_tensor *self, double max)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(max)};
+    return mw__call_op(site, &mw_op_clamp_max, args, 2);
+}
+
+mw_tensor * mw_leaky_relu_at(mw_site site, mw_tensor *self, double negative_slope)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(negative_slope)};
+    return mw__call_op(site, &mw_op_leaky_relu, args, 2);
+}
+
+mw_tensor * mw_softplus_at(mw_site site, mw_tensor *self, double beta, double threshold)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(beta), v_scalar(threshold)};
+    return mw__call_op(site, &mw_op_softplus, args, 3);
+}
+
 mw_tensor * mw_eq_at(mw_site site, mw_tensor *self, mw_tensor *other)
 {
     const mw_value args[] = {v_tensor(self), v_tensor(other)};
@@ -248,6 +338,66 @@ mw_tensor * mw_masked_fill_scalar_at(mw_site site, mw_tensor *self, mw_tensor *m
     return mw__call_op(site, &mw_op_masked_fill_scalar, args, 3);
 }
 
+mw_tensor * mw_isnan_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_isnan, args, 1);
+}
+
+mw_tensor * mw_isinf_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_isinf, args, 1);
+}
+
+mw_tensor * mw_logical_not_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_logical_not, args, 1);
+}
+
+mw_tensor * mw_logical_and_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_logical_and, args, 2);
+}
+
+mw_tensor * mw_logical_or_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_logical_or, args, 2);
+}
+
+mw_tensor * mw_logical_xor_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_logical_xor, args, 2);
+}
+
+mw_tensor * mw_bitwise_not_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_bitwise_not, args, 1);
+}
+
+mw_tensor * mw_bitwise_and_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_bitwise_and, args, 2);
+}
+
+mw_tensor * mw_bitwise_or_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_bitwise_or, args, 2);
+}
+
+mw_tensor * mw_bitwise_xor_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_bitwise_xor, args, 2);
+}
+
 mw_tensor * mw_sum_at(mw_site site, mw_tensor *self, mw_dtype dtype)
 {
     const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype)};
@@ -324,6 +474,12 @@ mw_tensor * mw_ones_like_at(mw_site site, mw_tensor *self, mw_dtype dtype)
 {
     const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype), v_none(), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_ones_like, args, 6);
+}
+
+mw_tensor * mw_full_like_at(mw_site site, mw_tensor *self, double fill_value, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(fill_value), v_maybe_dtype(dtype), v_none(), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_full_like, args, 7);
 }
 
 mw_tensor * mw_arange_at(mw_site site, double end, mw_dtype dtype)
@@ -566,4 +722,136 @@ mw_tensor * mw_stack_at(mw_site site, mw_tensor *const *tensors, int ntensors, i
 {
     const mw_value args[] = {v_tensors(tensors, ntensors), v_integer(dim)};
     return mw__call_op(site, &mw_op_stack, args, 2);
+}
+
+mw_tensor * mw_add__at(mw_site site, mw_tensor *self, mw_tensor *other, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_add_, args, 3);
+}
+
+mw_tensor * mw_add__scalar_at(mw_site site, mw_tensor *self, double other, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_add__scalar, args, 3);
+}
+
+mw_tensor * mw_sub__at(mw_site site, mw_tensor *self, mw_tensor *other, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_sub_, args, 3);
+}
+
+mw_tensor * mw_sub__scalar_at(mw_site site, mw_tensor *self, double other, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_sub__scalar, args, 3);
+}
+
+mw_tensor * mw_mul__at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_mul_, args, 2);
+}
+
+mw_tensor * mw_mul__scalar_at(mw_site site, mw_tensor *self, double other)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
+    return mw__call_op(site, &mw_op_mul__scalar, args, 2);
+}
+
+mw_tensor * mw_div__at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_div_, args, 2);
+}
+
+mw_tensor * mw_div__scalar_at(mw_site site, mw_tensor *self, double other)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
+    return mw__call_op(site, &mw_op_div__scalar, args, 2);
+}
+
+mw_tensor * mw_neg__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_neg_, args, 1);
+}
+
+mw_tensor * mw_relu__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_relu_, args, 1);
+}
+
+mw_tensor * mw_exp__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_exp_, args, 1);
+}
+
+mw_tensor * mw_tanh__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_tanh_, args, 1);
+}
+
+mw_tensor * mw_sigmoid__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_sigmoid_, args, 1);
+}
+
+mw_tensor * mw_silu__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_silu_, args, 1);
+}
+
+mw_tensor * mw_sqrt__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_sqrt_, args, 1);
+}
+
+mw_tensor * mw_rsqrt__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_rsqrt_, args, 1);
+}
+
+mw_tensor * mw_gelu__at(mw_site site, mw_tensor *self, const char *approximate)
+{
+    const mw_value args[] = {v_tensor(self), v_text(approximate)};
+    return mw__call_op(site, &mw_op_gelu_, args, 2);
+}
+
+mw_tensor * mw_pow__scalar_at(mw_site site, mw_tensor *self, double exponent)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(exponent)};
+    return mw__call_op(site, &mw_op_pow__scalar, args, 2);
+}
+
+mw_tensor * mw_clamp__at(mw_site site, mw_tensor *self, double min, double max)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_scalar(min), v_maybe_scalar(max)};
+    return mw__call_op(site, &mw_op_clamp_, args, 3);
+}
+
+mw_tensor * mw_masked_fill__scalar_at(mw_site site, mw_tensor *self, mw_tensor *mask, double value)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(mask), v_scalar(value)};
+    return mw__call_op(site, &mw_op_masked_fill__scalar, args, 3);
+}
+
+mw_tensor * mw_fill__scalar_at(mw_site site, mw_tensor *self, double value)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(value)};
+    return mw__call_op(site, &mw_op_fill__scalar, args, 2);
+}
+
+mw_tensor * mw_zero__at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_zero_, args, 1);
 }

@@ -126,7 +126,8 @@ static void say_where(mw_rank *rank, const mw_op *op, const key *k)
     }
     if (k->noperand > 8) mw__str_puts(&text, ", ...");
     mw__str_putc(&text, ')');
-    if (rank->site.file) mw__str_printf(&text, " at %s:%d", rank->site.file, rank->site.line);
+    if (rank->site.file)
+        mw__str_printf(&text, " at %s:%d", mw__short_file(rank->site.file), rank->site.line);
     if (rank->nchain) mw__str_printf(&text, " in %s", mw__chain_text(rank, chain, sizeof chain));
     mw__error_where("%s", mw__str_text(&text));
     mw__str_done(&text);
@@ -168,7 +169,7 @@ void mw__calls_forget(mw_rank *rank)
 static mw_status new_call(mw_rank *rank, const mw_op *op, const mw_value *args, int nargs,
                           const key *k, mw_call **ret)
 {
-    if (rank->ncalls >= MW_RANK_CALLS) mw__calls_forget(rank);
+    if (rank->ncalls >= MW_RANK_CALLS && !rank->parts) mw__calls_forget(rank);
     mw_call *call;
     MW_TRY(mw__call_decide(rank, op, args, nargs, k->operand, k->noperand, &call));
     uint64_t *words = mw__arena_alloc(&call->arena, (size_t)k->n * sizeof *words);

@@ -1,5 +1,6 @@
 /* The one executor: runs a decided call on this rank's shards. */
 #include "ops/interp.h"
+#include "ops/spans.h"
 #include "run/run.h"
 
 static mw_status new_result(mw_rank *rank, mw_call *call, int i, mw_tensor **ret)
@@ -84,23 +85,66 @@ static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *gi
 typedef struct eager {
     mw_interp interp;
     mw_rank *rank;
+    const char *name; /* of the op whose parts run */
 } eager;
 
-static mw_tensor *call_now(mw_interp *in, const mw_op *op, const mw_value *args, int nargs)
+static void call_now(mw_interp *in, const mw_op *op, const mw_value *args, int nargs,
+                     mw_tensor **out, int nout)
 {
-    mw_tensor *out[1];
-    int n;
+    int n = 0;
+    if (in->status == MW_OK)
+        in->status = mw__dispatch(((eager *)in)->rank, op, args, nargs, out, nout, &n);
+    for (int i = 0; i < nout && in->status != MW_OK; i++)
+        out[i] = NULL;
+}
+
+static mw_tensor *settle_now(mw_interp *in, mw_tensor *t)
+{
+    eager *now = (eager *)in;
+    mw_rank *rank = now->rank;
+    mw_redist *redist;
+    mw_tensor *out, *whole = NULL;
+    if (in->status != MW_OK || !t->type->layout.npartial) return in->status == MW_OK ? t : NULL;
+    mw_layout to = t->type->layout;
+    to.npartial = 0;
+    memset(to.partial, 0, sizeof to.partial);
+    mw_reason reason = {now->name, "its parts read this more than once", t->name, false};
+    in->status = mw__redist_get(rank, t->type, &to, &redist);
+    if (in->status == MW_OK) in->status = mw__redist_run(rank, redist, t, &reason, &out);
     if (in->status != MW_OK) return NULL;
-    in->status = mw__dispatch(((eager *)in)->rank, op, args, nargs, out, 1, &n);
-    return in->status == MW_OK ? out[0] : NULL;
+    in->status = mw__tensor_new(rank, &whole);
+    if (in->status == MW_OK) {
+        whole->type = out->type;
+        whole->local = out->local;
+        whole->storage = out->storage;
+        if (whole->storage) mw__storage_ref(whole->storage);
+    }
+    mw__tensor_drop(rank, out);
+    return whole;
+}
+
+static int64_t spans_now(mw_interp *in, const mw_tensor *t, int dim, int64_t most)
+{
+    mw_rank *rank = ((eager *)in)->rank;
+    int64_t total = 0;
+    const mw_span *span;
+    int64_t count;
+    if (in->status != MW_OK || !t) return 0;
+    in->status =
+        mw__spans_of(t->type->mesh, &t->type->layout.dim[dim], &rank->plan_scratch, &span, &count);
+    for (int64_t i = 0; i < count && in->status == MW_OK; i++)
+        total += MW_MIN(most, span[i].end - span[i].first);
+    return total;
 }
 
 /* The op's parts; of what they make only the results stay in the caller's scope. */
 static mw_status run_parts(mw_rank *rank, mw_call *call, mw_tensor *const *operand, mw_tensor **out)
 {
-    eager now = {{call_now, MW_OK}, rank};
+    eager now = {{call_now, settle_now, spans_now, MW_OK}, rank, call->name};
     int64_t first = rank->nowned;
+    rank->parts++;
     mw_status status = call->op->parts(&now.interp, &call->args, operand, out);
+    rank->parts--;
     if (status == MW_OK) status = now.interp.status;
     int64_t kept = first;
     for (int64_t i = first; i < rank->nowned; i++) {

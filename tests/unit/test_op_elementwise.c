@@ -475,8 +475,8 @@ static void check_flags(const char *word, const char *sample, int monotone, int 
 {
     op_run run;
     assert_int_equal(op_run_make(&run, op_run_find(word), sample, 1, 0), MW_OK);
-    if (run.rule.monotone != monotone || run.rule.in[0].linear != linear)
-        fail_msg("%s(%s): monotone %d, linear %d", word, sample, run.rule.monotone,
+    if (run.rule.in[0].monotone != monotone || run.rule.in[0].linear != linear)
+        fail_msg("%s(%s): monotone %d, linear %d", word, sample, run.rule.in[0].monotone,
                  run.rule.in[0].linear);
     op_run_done(&run);
 }
@@ -489,12 +489,12 @@ static void test_flags(void **state)
     check_flags("mul_scalar", "f32[2], -3", -1, 1);
     check_flags("mul_scalar", "f32[2], 0", 0, 1);
     check_flags("add", "f32[2], f32[2]", 1, 1);
-    check_flags("add", "f32[2], f32[2], -1", 0, 1);
+    check_flags("add", "f32[2], f32[2], -1", 1, 1);
     check_flags("add_scalar", "f32[2], 1", 1, 0);
     check_flags("neg", "f32[2]", -1, 1);
     check_flags("neg", "u8[2]", 0, 1);
-    check_flags("masked_fill_scalar", "f32[2], bool[2], 0", 0, 1);
-    check_flags("masked_fill_scalar", "f32[2], bool[2], 1", 0, 0);
+    check_flags("masked_fill_scalar", "f32[2], bool[2], 0", 1, 1);
+    check_flags("masked_fill_scalar", "f32[2], bool[2], 1", 1, 0);
     check_flags("exp", "f32[2]", 1, 0);
     check_flags("sqrt", "f32[2]", 0, 0);
 }

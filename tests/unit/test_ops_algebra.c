@@ -145,15 +145,16 @@ static void try_operand(const trial *t, mw_reduce kind, mw_reduce after)
 static void try_extremes(const trial *t)
 {
     const mw_rule *rule = t->rule;
-    bool folds = rule->reduce == MW_REDUCE_MAX || rule->reduce == MW_REDUCE_MIN;
-    if (folds) {
+    int monotone = rule->in[t->operand].monotone;
+    if (!monotone) return;
+    if (rule->reduce == MW_REDUCE_MAX || rule->reduce == MW_REDUCE_MIN) {
         try_operand(t, rule->reduce, rule->reduce);
-    } else if (rule->monotone) {
-        bool same = rule->monotone > 0;
+    } else {
+        bool same = monotone > 0;
         try_operand(t, MW_REDUCE_MAX, same ? MW_REDUCE_MAX : MW_REDUCE_MIN);
         try_operand(t, MW_REDUCE_MIN, same ? MW_REDUCE_MIN : MW_REDUCE_MAX);
     }
-    extremes += folds || rule->monotone;
+    extremes++;
 }
 
 static bool is_wide(mw_dtype dtype)
@@ -172,7 +173,7 @@ static void try_sample(const place *p, mw_sample *sample, mw_rule *rule, mw_aren
             try_operand(&t, MW_REDUCE_SUM, MW_REDUCE_SUM);
             sums++;
         }
-        if (mw_dtype_kind_of(sample->in[i].dtype) == MW_KIND_FLOAT) try_extremes(&t);
+        try_extremes(&t);
     }
 }
 
