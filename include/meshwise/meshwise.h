@@ -9,6 +9,7 @@
 #include <meshwise/dtype.h>
 #include <meshwise/mesh.h>
 #include <meshwise/notation.h>
+#include <meshwise/plan.h>
 #include <meshwise/tensor.h>
 #include <meshwise/ops.h>
 #include <meshwise/op.h>

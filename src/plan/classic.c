@@ -46,13 +46,20 @@ static const mw_partial *find_partial(const mw_layout *l, const mw_partial *p)
     return NULL;
 }
 
+static bool is_slice(mw_step_kind kind)
+{
+    return kind == MW_STEP_slice || kind == MW_STEP_relabel;
+}
+
 static mw_step *push_step(mw_plan *plan, mw_step_kind kind, const mw_mesh *mesh,
                           const mw_layout *to)
 {
     mw_step *last = plan->nstep ? &plan->step[plan->nstep - 1] : NULL;
-    if (last && kind == MW_STEP_slice && last->kind == MW_STEP_slice) {
+    if (last && is_slice(kind) && is_slice(last->kind)) { /* slices in a row are one */
+        if (kind == MW_STEP_slice) last->kind = kind;
         last->to = *to;
-        return last; /* slices in a row are one */
+        last->mesh = mesh == plan->mesh ? NULL : mesh;
+        return last;
     }
     if (plan->nstep == MW_PLAN_STEPS) return NULL;
     mw_step *step = &plan->step[plan->nstep++];
@@ -132,11 +139,11 @@ static bool add_edge(planner *p, const state *a, const state *b, bool permuted)
                                      : MW_STEP_all_to_all;
     if (combines)
         kind = c.count ? MW_STEP_reduce_scatter : MW_STEP_all_reduce;
-    else if (mw__state_moved(s, a, b) <= 0 && same_mesh)
-        kind = MW_STEP_slice;
+    else if (mw__state_moved(s, a, b) <= 0)
+        kind = same_mesh ? MW_STEP_slice : MW_STEP_relabel;
     int dim = c.less >= 0 ? c.less : c.more;
     mw_step *last = p->plan->nstep ? &p->plan->step[p->plan->nstep - 1] : NULL;
-    bool merged = last && kind == MW_STEP_slice && last->kind == MW_STEP_slice;
+    bool merged = last && is_slice(kind) && is_slice(last->kind);
     if (c.count != 1 || (merged && last->dim != dim)) dim = -1;
     mw_step *step = push_step(p->plan, kind, sd->mesh, &to);
     if (!step) return false;
@@ -381,6 +388,7 @@ mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from, const mw_
         MW_TRY(search_orders(p, false, INFINITY, &found));
     }
     if (!found) gather_and_slice(p);
+    if (ret->nstep == 1 && ret->step[0].kind == MW_STEP_relabel) ret->nstep = 0;
     if (!add_mask(p, to))
         return MW_FAIL(MW_ERR_UNSUPPORTED, "a plan of more than %d steps", MW_PLAN_STEPS);
     mw_replay replay;

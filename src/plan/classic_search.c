@@ -388,6 +388,18 @@ static bool same_cuts(const mw_dim *a, const mw_dim *b)
     return true;
 }
 
+static bool same_order(const fan *f, const state *next)
+{
+    const space *sp = f->s->space;
+    for (int d = 0; d < sp->ndim; d++) {
+        const seq *p = &sp->seqs[f->start->seq[d]], *q = &sp->seqs[next->seq[d]];
+        if (p->depth != q->depth) return false;
+        for (; p->parent >= 0; p = &sp->seqs[p->parent], q = &sp->seqs[q->parent])
+            if (p->atom != q->atom) return false;
+    }
+    return true;
+}
+
 static void arrive(fan *f, const state *next)
 {
     search *s = f->s;
@@ -400,7 +412,10 @@ static void arrive(fan *f, const state *next)
     double moved = mw__state_moved(sp, f->start, next);
     uint32_t bits = f->bits | (mw__state_bits(sp, next) & ~sd->busy);
     if (f->to_side != f->start->side) bits = ~0u;
-    reach_node(s, next, cost + price(s, f->to_side, moved, bits, 1), ahead, f->hub);
+    cost += price(s, f->to_side, moved, bits, 1);
+    /* of two that cost the same, the one that leaves the order of axes alone */
+    if (!same_order(f, next)) cost += 1e-5 * s->pricing->bytes_each / s->best_link.bytes_per_us;
+    reach_node(s, next, cost, ahead, f->hub);
 }
 
 /* How soon an atom is tried for dim d: those by which the target continues, then those that are

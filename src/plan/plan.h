@@ -79,6 +79,8 @@ bool mw__all_reduce_in_two_phases(const mw_mesh *mesh, const mw_partial *reduce,
 void mw__plan_str(const mw_plan *plan, mw_str *to);
 void mw__step_str(const mw_mesh *mesh, const mw_step *step, mw_str *to);
 void mw__axes_str(const mw_mesh *mesh, uint32_t axes, mw_str *to); /* "x,y" */
+void mw__step_axes_str(const mw_mesh *mesh, const mw_step *step, mw_str *to);
+void mw__step_reduce_str(const mw_step *step, mw_str *to); /* "sum"; nothing where none */
 
 /* ---- what one rank does in a step -------------------------------------------------------------
  */

@@ -7,6 +7,17 @@
 /* ---- preparing ---------------------------------------------------------------------------------
  */
 
+/* The meshes on which a hop begins and ends: one, unless the plan changes mesh there. */
+static const mw_mesh *mesh_before(const mw_redist *r, const mw_hop *hop)
+{
+    return mw__plan_mesh(&r->plan, (int)(hop - r->hop) - 1);
+}
+
+static const mw_mesh *mesh_after(const mw_redist *r, const mw_hop *hop)
+{
+    return mw__plan_mesh(&r->plan, (int)(hop - r->hop));
+}
+
 /* May every term be the value itself? */
 static bool same_on_all(unsigned kind)
 {
@@ -38,9 +49,9 @@ static uint64_t transfer_hash(const mw_redist *r, int hop, int phase)
 static const char *transfer_text(mw_redist *r, const mw_hop *hop)
 {
     mw_str text = {0};
-    mw__step_str(r->plan.mesh, hop->step, &text);
+    mw__step_str(mesh_after(r, hop), hop->step, &text);
     mw__str_puts(&text, " of ");
-    mw__layout_str(r->plan.mesh, &hop->from, &text);
+    mw__layout_str(mesh_before(r, hop), &hop->from, &text);
     char *copy =
         text.failed ? NULL : mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
     mw__str_done(&text);
@@ -135,13 +146,13 @@ static mw_status received_by_each(mw_rank *rank, mw_redist *r, mw_hop *hop)
 
 static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
 {
-    const mw_mesh *mesh = r->plan.mesh;
+    const mw_mesh *mesh = mesh_before(r, hop), *to_mesh = mesh_after(r, hop);
     const mw_step *step = hop->step;
-    int *ranks =
-        mw__arena_alloc(&r->arena, (size_t)mw__team_count(mesh, step->axes) * sizeof *ranks);
+    uint32_t axes = mesh == to_mesh ? step->axes : (uint32_t)((1u << mesh->naxis) - 1);
+    int *ranks = mw__arena_alloc(&r->arena, (size_t)mw__team_count(mesh, axes) * sizeof *ranks);
     hop->transfer.what = transfer_text(r, hop);
     if (!ranks || !hop->transfer.what) return MW_NOMEM();
-    int n = mw__team_ranks(mesh, step->axes, rank->index, ranks);
+    int n = mw__team_ranks(mesh, axes, rank->index, ranks);
     MW_TRY(mw__comm_team(rank->comm, ranks, n, &hop->transfer.team));
     hop->transfer.hash = transfer_hash(r, (int)(hop - r->hop), 0);
     hop->transfer.dtype = mw__layout_storage_dtype(&hop->from);
@@ -153,13 +164,13 @@ static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
             prepare_chunks(r, hop, mw__layout_local_count(mesh, &step->to, rank->index), serves));
     } else {
         mw_pulls pulls;
-        MW_TRY(mw__pulls_make(mesh, &hop->from, &step->to, step->reduce, step->nreduce, rank->index,
-                              &r->arena, &pulls));
+        MW_TRY(mw__pulls_between(mesh, &hop->from, to_mesh, &step->to, step->reduce, step->nreduce,
+                                 rank->index, &r->arena, &pulls));
         hop->transfer.pull = pulls.pull;
         hop->transfer.npull = pulls.npull;
         hop->recv_bytes = pulls.received * mw_dtype_size(hop->transfer.dtype);
-        MW_TRY(mw__pulls_readers(mesh, &hop->from, &step->to, step->reduce, step->nreduce,
-                                 rank->index, &r->arena, &hop->transfer.nreader));
+        MW_TRY(mw__readers_between(mesh, &hop->from, to_mesh, &step->to, step->reduce,
+                                   step->nreduce, rank->index, &r->arena, &hop->transfer.nreader));
         if (serves) MW_TRY(mw__serve_pulls(rank, r, hop));
     }
     return rank->fake ? received_by_each(rank, r, hop) : MW_OK;
@@ -170,33 +181,33 @@ static mw_status prepare_hop(mw_rank *rank, mw_redist *r, mw_hop *hop)
     const mw_step *step = hop->step;
     hop->account = -1;
     hop->moves = mw__step_moves(step->kind) && step->recv_bytes_total > 0;
-    mw__local_view(rank, r->plan.mesh, &step->to, &hop->out);
+    mw__local_view(rank, mesh_after(r, hop), &step->to, &hop->out);
     hop->bytes = mw__view_count(&hop->out) * mw_dtype_size(hop->out.dtype);
     hop->factor = 1;
     if (step->kind == MW_STEP_scale)
         for (int i = 0; i < step->nreduce; i++)
             hop->factor /= step->reduce[i].size;
-    hop->keeps = at_first(rank, r->plan.mesh, step);
+    hop->keeps = at_first(rank, mesh_after(r, hop), step);
     if (step->kind == MW_STEP_mask || step->kind == MW_STEP_scale) return MW_OK;
     if (hop->moves) return prepare_transfer(rank, r, hop);
-    return mw__pulls_make(r->plan.mesh, &hop->from, &step->to, step->reduce, step->nreduce,
-                          rank->index, &r->arena, &hop->local);
+    return mw__pulls_between(mesh_before(r, hop), &hop->from, mesh_after(r, hop), &step->to,
+                             step->reduce, step->nreduce, rank->index, &r->arena, &hop->local);
 }
 
-static mw_status prepare(mw_rank *rank, mw_redist *r, const mw_ttype *from, const mw_layout *to)
+/* What the redistribution's plan, which is there, comes to for this rank. */
+static mw_status prepare_hops(mw_rank *rank, mw_redist *r, const mw_ttype *from, mw_mesh *to_mesh,
+                              const mw_layout *to)
 {
     int64_t dense[MW_MAX_DIMS];
     mw_view view;
-    mw__local_view(rank, from->mesh, to, &view);
+    mw__local_view(rank, to_mesh, to, &view);
     memcpy(dense, view.stride, sizeof dense);
-    MW_TRY(mw__ttype_get(from->mesh, to, dense, &r->to));
+    MW_TRY(mw__ttype_get(to_mesh, to, dense, &r->to));
     r->from = from;
-    mw__arena_clear(&rank->plan_scratch);
-    MW_TRY(mw__plan_make(from->mesh, &from->layout, to, &rank->plan_scratch, &r->plan));
     mw_str text = {0};
     mw__layout_str(from->mesh, &from->layout, &text);
     mw__str_puts(&text, " to ");
-    mw__layout_str(from->mesh, to, &text);
+    mw__layout_str(to_mesh, to, &text);
     if (!text.failed) r->text = mw__arena_strndup(&r->arena, mw__str_text(&text), text.length);
     mw__str_done(&text);
     if (!r->text) return MW_NOMEM();
@@ -213,8 +224,16 @@ static mw_status prepare(mw_rank *rank, mw_redist *r, const mw_ttype *from, cons
     return MW_OK;
 }
 
-static void free_redist(mw_redist *r)
+static mw_status prepare(mw_rank *rank, mw_redist *r, const mw_ttype *from, const mw_layout *to)
 {
+    mw__arena_clear(&rank->plan_scratch);
+    MW_TRY(mw__plan_make(from->mesh, &from->layout, to, &rank->plan_scratch, &r->plan));
+    return prepare_hops(rank, r, from, from->mesh, to);
+}
+
+void mw__redist_free(mw_redist *r)
+{
+    if (!r) return;
     mw__arena_done(&r->arena);
     mw__free(r, sizeof *r);
 }
@@ -225,7 +244,7 @@ void mw__redist_forget(mw_rank *rank)
         while (rank->redists[b]) {
             mw_redist *r = rank->redists[b];
             rank->redists[b] = r->next;
-            free_redist(r);
+            mw__redist_free(r);
         }
     rank->nredists = 0;
 }
@@ -251,12 +270,28 @@ mw_status mw__redist_get(mw_rank *rank, const mw_ttype *from, const mw_layout *t
     mw__arena_init(&r->arena);
     mw_status status = prepare(rank, r, from, to);
     if (status != MW_OK) {
-        free_redist(r);
+        mw__redist_free(r);
         return status;
     }
     r->next = *at;
     *at = r;
     rank->nredists++;
+    *ret = r;
+    return MW_OK;
+}
+
+mw_status mw__redist_planned(mw_rank *rank, const mw_ttype *from, const mw_plan *plan,
+                             mw_mesh *to_mesh, const mw_layout *to, mw_redist **ret)
+{
+    mw_redist *r = mw__zalloc(sizeof *r);
+    if (!r) return MW_NOMEM();
+    mw__arena_init(&r->arena);
+    r->plan = *plan;
+    mw_status status = prepare_hops(rank, r, from, to_mesh, to);
+    if (status != MW_OK) {
+        mw__redist_free(r);
+        return status;
+    }
     *ret = r;
     return MW_OK;
 }

@@ -192,6 +192,10 @@ const char *mw__chain_text(const mw_rank *rank, char *to, int size);
 /* ---- redist.c ---- */
 MW_NODISCARD mw_status mw__redist_get(mw_rank *rank, const mw_ttype *from, const mw_layout *to,
                                       mw_redist **ret);
+/* One that runs a given plan; the caller's to free, not of the cache. */
+MW_NODISCARD mw_status mw__redist_planned(mw_rank *rank, const mw_ttype *from, const mw_plan *plan,
+                                          mw_mesh *to_mesh, const mw_layout *to, mw_redist **ret);
+void mw__redist_free(mw_redist *redist); /* NULL is fine */
 /* Runs it: a new temporary tensor. Collective over the mesh. */
 MW_NODISCARD mw_status mw__redist_run(mw_rank *rank, mw_redist *redist, mw_tensor *t,
                                       const mw_reason *reason, mw_tensor **ret);
@@ -231,6 +235,9 @@ MW_NODISCARD mw_status mw__call_decide(mw_rank *rank, const mw_op *op, const mw_
 MW_NODISCARD mw_status mw__call_run(mw_rank *rank, mw_call *call, mw_tensor *const *operand,
                                     mw_tensor **out);
 void mw__calls_forget(mw_rank *rank);
+/* The parts of an op whose `^` letter its operands split: its results into out[nout]. */
+MW_NODISCARD mw_status mw__parts_run(mw_rank *rank, const char *name, const mw_call_args *args,
+                                     int nout, mw_tensor *const *operand, mw_tensor **out);
 
 /* The wrappers of meshwise/ops.h end here: one tensor out, or NULL. */
 mw_tensor *mw__call_op(mw_site site, const mw_op *op, const mw_value *args, int nargs);
