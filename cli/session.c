@@ -58,101 +58,6 @@ static mw_status note_mesh(session *s)
     return MW_OK;
 }
 
-/* ---- log ---------------------------------------------------------------------------------------
- */
-
-static FILE *log_of(session *s, int rank)
-{
-    return s->log ? s->log[s->nlog > 1 ? rank : 0] : stderr;
-}
-
-static void log_text(void *user, const mw_event *e)
-{
-    FILE *to = log_of(user, e->rank);
-    if (e->kind == MW_EVENT_CALL)
-        (void)fprintf(to, "rank %d #%lld %s -> %s  [%s:%d %s]\n", e->rank, (long long)e->number,
-                      e->text, e->result, e->site.file ? e->site.file : "?", e->site.line,
-                      e->chain);
-    else
-        (void)fprintf(
-            to,
-            "rank %d #%lld move %s: %s -> %s  %lld B (most %lld)  %s by %s%s%s%s%s  [%s:%d %s]\n",
-            e->rank, (long long)e->number, e->text, e->from, e->to, (long long)e->recv_bytes,
-            (long long)e->recv_bytes_most, e->asked ? "asked" : "UNASKED", e->op,
-            e->tensor[0] ? " of " : "", e->tensor, e->why[0] ? ": " : "", e->why,
-            e->site.file ? e->site.file : "?", e->site.line, e->chain);
-}
-
-static void log_json(void *user, const mw_event *e)
-{
-    json_t *o = json_pack("{s:s, s:i, s:I, s:s, s:s}", "event", mw_event_kind_name(e->kind), "rank",
-                          e->rank, "number", (json_int_t)e->number, "op", e->op, "text", e->text);
-    if (o && e->kind == MW_EVENT_CALL)
-        (void)json_object_set_new(o, "result", json_string(e->result));
-    if (o && e->kind == MW_EVENT_MOVE) {
-        json_t *more = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b}", "tensor", e->tensor,
-                                 "from", e->from, "to", e->to, "axes", e->axes, "why", e->why,
-                                 "recv_bytes", (json_int_t)e->recv_bytes, "recv_bytes_most",
-                                 (json_int_t)e->recv_bytes_most, "asked", e->asked);
-        if (more) (void)json_object_update(o, more);
-        json_decref(more);
-    }
-    if (o) (void)json_object_set_new(o, "file", json_string(e->site.file ? e->site.file : ""));
-    if (o) (void)json_object_set_new(o, "line", json_integer(e->site.line));
-    if (o) (void)json_object_set_new(o, "chain", json_string(e->chain));
-    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-    if (text)
-        (void)fprintf(log_of(user, e->rank), "%s\n",
-                      text); /* one call: lines of ranks stay whole */
-    free(text);
-    json_decref(o);
-}
-
-/* One file for all ranks: where they are processes, each appends whole lines to what the first has
- * emptied. */
-static FILE *open_shared(const session *s, const char *path)
-{
-    bool mpi = s->args->world && s->args->world->mpi;
-    FILE *file = cli_first(s->args) ? fopen(path, "w") : fopen(path, "a");
-    if (file && mpi) file = freopen(path, "a", file);
-    if (file && mpi) (void)setvbuf(file, NULL, _IOLBF, BUFSIZ);
-    return file;
-}
-
-/* Opens the log: one file, or with %r in its name one per rank. */
-static mw_status open_log(session *s)
-{
-    const char *form = s->args->value[OPT_log], *path = s->args->value[OPT_log_file];
-    if (!form) {
-        if (path) return mw_error_set(MW_ERR_ARG, "--log-file needs --log events or --log json");
-        return MW_OK;
-    }
-    bool json = strcmp(form, "json") == 0, mpi = s->args->world && s->args->world->mpi;
-    if (!json && strcmp(form, "events") != 0)
-        return mw_error_set(MW_ERR_ARG, "--log %.40s: expected events or json", form);
-    s->launch.sink = json ? log_json : log_text;
-    s->launch.sink_user = s;
-    if (!path) return MW_OK;
-    const char *mark = strstr(path, "%r");
-    int n = mark && !mpi ? mw_mesh_ranks(s->mesh) : 1;
-    s->log = mw_memory((size_t)n * sizeof *s->log);
-    if (!s->log) return mw_last_error()->code;
-    s->cap_log = n;
-    for (s->nlog = 0; s->nlog < n; s->nlog++) {
-        char name[4096];
-        int rank = mpi ? s->args->world->rank : s->nlog;
-        int length =
-            mark ? snprintf(name, sizeof name, "%.*s%d%s", (int)(mark - path), path, rank, mark + 2)
-                 : snprintf(name, sizeof name, "%s", path);
-        FILE *file = NULL;
-        if (length > 0 && length < (int)sizeof name)
-            file = mark ? fopen(name, "w") : open_shared(s, name);
-        if (!file) return mw_error_set(MW_ERR_IO, "%s: the log can't be written", path);
-        s->log[s->nlog] = file;
-    }
-    return MW_OK;
-}
-
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
@@ -254,7 +159,7 @@ static mw_status open_all(session *s, const char *path)
     if (status == MW_OK) status = llama_config_read(s->model.file, &s->config);
     if (status == MW_OK) status = note_mesh(s);
     if (status == MW_OK) status = read_plan(s);
-    if (status == MW_OK) status = open_log(s);
+    if (status == MW_OK) status = session_log_open(s);
     if (status != MW_OK) return status;
     s->rank = mw_memory((size_t)mw_mesh_ranks(s->mesh) * sizeof *s->rank);
     return s->rank ? MW_OK : mw_last_error()->code;
@@ -275,9 +180,7 @@ int session_open(const cli_args *args, const char *path, session *ret)
 
 void session_close(session *s)
 {
-    for (int i = 0; i < s->nlog; i++)
-        (void)fclose(s->log[i]);
-    if (s->log) mw_memory_free(s->log, (size_t)s->cap_log * sizeof *s->log);
+    session_log_close(s);
     if (s->rank) mw_memory_free(s->rank, (size_t)mw_mesh_ranks(s->mesh) * sizeof *s->rank);
     model_plan_free(s->plan);
     cli_model_close(&s->model);

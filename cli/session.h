@@ -39,6 +39,10 @@ typedef struct session {
 int session_open(const cli_args *args, const char *path, session *ret);
 void session_close(session *s);
 
+/* Opens what --log and --log-file ask for, as the launch's sink; closes its files. */
+MW_NODISCARD mw_status session_log_open(session *s);
+void session_log_close(session *s);
+
 /* Launches the program, if `ready` is MW_OK; else fails with the error just recorded. Where ranks
  * are processes, none begins unless all are ready, and what all of them say is said once. */
 MW_NODISCARD mw_status session_launch(session *s, mw_status ready, mw_status (*program)(void *user),

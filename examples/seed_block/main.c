@@ -69,8 +69,8 @@ static mw_status program(void *user)
 
     mw_tensor *mean, *rstd;
     mw_tensor *n = mw_native_layer_norm(x, MW_INTS(c), ones, zeros, 1e-5, &mean, &rstd);
-    n = mw_redistribute(n, NULL,
-                        "replicated"); /* for the attention: every rank needs the whole sequence */
+    /* For the attention: every rank needs the whole sequence. */
+    n = mw_redistribute(n, NULL, "replicated");
     mw_tensor *q = heads_of(b, linear(b, n, wq, c, c));
     mw_tensor *k = heads_of(b, linear(b, n, wk, c, c));
     mw_tensor *v = heads_of(b, linear(b, n, wv, c, c));
@@ -87,15 +87,7 @@ static void show(void *user, const mw_event *e)
 {
     const block *b = user;
     if (e->rank != 0 || !b->started) return;
-    for (const char *line = b->dispatch ? e->dispatch : ""; *line;) {
-        size_t n = strcspn(line, "\n");
-        const char *file = strncmp(line, "Dispatching", 11) == 0       ? "_dispatch.py:152] "
-                           : strncmp(line, "output_sharding", 15) == 0 ? "_dispatch.py:156] "
-                           : strncmp(line, "redistribute", 12) == 0    ? "_redistribute.py:202] "
-                                                                       : "";
-        printf("%s%.*s\n", file, (int)n, line);
-        line += n + (line[n] == '\n');
-    }
+    if (b->dispatch) printf("%s", e->dispatch);
     if (!b->events) return;
     if (e->kind == MW_EVENT_CALL)
         printf("%s -> %s  [%s:%d]\n", e->text, e->result, e->site.file, e->site.line);

@@ -1,9 +1,9 @@
 /* Calls and movements as PyTorch's DTensor logs them (the family of 2.5 to 2.8), so that eyes and
  * scripts that know that log can read a meshwise program:
  *
- *     Dispatching op_call: Op(op=aten.t.default, args_schema=Spec(S(0) on (8, 4)) @ mesh: (2,))
- *     output_sharding for aten.t.default: OutputSharding(output_spec=DTensorSpec(...), ...)
- *     redistribute from S(0) to R on mesh dim 0
+ *     _dispatch.py:152] Dispatching op_call: Op(op=aten.t.default, args_schema=...)
+ *     _dispatch.py:156] output_sharding for aten.t.default: OutputSharding(output_spec=...
+ *     _redistribute.py:202] redistribute from S(0) to R on mesh dim 0
  *
  * A layout that DTensor can't say is printed as meshwise's own type. */
 #include "run/dispatch_log.h"
@@ -209,7 +209,8 @@ static bool lies_inside(const mw_view *local, int a, int b)
 }
 
 /* Strides of the whole tensor: as the local ones, with each dim's step grown to the global sizes.
- */
+ * Where two dims have one element on this rank their order is lost: strides that nothing steps
+ * along. */
 static void global_strides(const mw_ttype *type, const mw_view *local, int64_t *ret)
 {
     int order[MW_MAX_DIMS], n = type->layout.ndim;
@@ -264,7 +265,7 @@ static void output_sharding(const mw_call *call, const mw_op_info *info, const c
 {
     bool list = info->schema.nresult == 1 && info->schema.result[0].list,
          tuple = !list && call->nout > 1;
-    mw__str_puts(to, "output_sharding for ");
+    mw__str_puts(to, "_dispatch.py:156] output_sharding for ");
     op_name(info, to);
     mw__str_puts(to, ": OutputSharding(output_spec=");
     if (list || tuple) mw__str_putc(to, list ? '[' : '(');
@@ -373,9 +374,12 @@ static void propagation(const mw_rank *rank, const mw_call *call, const mw_op_in
 {
     const mw_mesh *mesh = call->kernel.mesh;
     char p[MW_MESH_AXES][PLACEMENT];
-    if (!call->op->reshape || !placements(mesh, now[0], p)) return;
+    if (!call->op->reshape) return;
     mw__str_printf(to, "rank%d propagate_shape_and_sharding input_src_placements ", rank->index);
-    tuple_of_placements(mesh, p, to);
+    if (placements(mesh, now[0], p))
+        tuple_of_placements(mesh, p, to);
+    else
+        mw__layout_str(mesh, now[0], to);
     mw__str_puts(to, " global_input_shape ");
     ints(call->args.in[0].shape, call->args.in[0].ndim, '(', ')', to);
     mw__str_puts(to, " rule ");
@@ -399,7 +403,7 @@ void mw__dispatch_lines(const mw_rank *rank, const mw_call *call, const mw_layou
     const mw_mesh *mesh = call->kernel.mesh;
     int64_t sizes[MW_MESH_AXES];
     if (!info) return;
-    mw__str_puts(to, "Dispatching op_call: Op(op=");
+    mw__str_puts(to, "_dispatch.py:152] Dispatching op_call: Op(op=");
     op_name(info, to);
     mw__str_puts(to, ", args_schema=");
     arguments(call, info, now, to);
@@ -417,7 +421,7 @@ void mw__redistribute_lines(const mw_mesh *mesh, const mw_layout *from, const mw
 {
     char p[MW_MESH_AXES][PLACEMENT], q[MW_MESH_AXES][PLACEMENT];
     if (!placements(mesh, from, p) || !placements(mesh, to_layout, q)) {
-        mw__str_puts(to, "redistribute from ");
+        mw__str_puts(to, "_redistribute.py:202] redistribute from ");
         mw__layout_str(mesh, from, to);
         mw__str_puts(to, " to ");
         mw__layout_str(mesh, to_layout, to);
@@ -426,7 +430,7 @@ void mw__redistribute_lines(const mw_mesh *mesh, const mw_layout *from, const mw
     }
     for (int a = 0; a < mesh->naxis; a++) {
         if (strcmp(p[a], q[a]) == 0) continue;
-        mw__str_puts(to, "redistribute from ");
+        mw__str_puts(to, "_redistribute.py:202] redistribute from ");
         short_form(p[a], to);
         mw__str_puts(to, " to ");
         short_form(q[a], to);

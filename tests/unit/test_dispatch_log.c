@@ -88,6 +88,7 @@ static mw_status unsayable(void *user)
     (void)user;
     mw_tensor *w = numbers(9, 4, "[3@x·3, 4]");
     EXPECT(mw_neg(w));
+    EXPECT(mw_view(w, MW_INTS(3, 3, 4)));
     EXPECT(mw_redistribute(w, NULL, "replicated"));
     return MW_OK;
 }
@@ -101,6 +102,11 @@ static void own_types(void **state)
     expect(&s, "device: 'cpu', stride: (1,)), placements=f32[3@x·3, 4], "
                "tensor_meta=TensorMeta(shape=torch.Size([9, 4]), stride=(4, 1), "
                "dtype=torch.float32))");
+    expect(&s, "rank0 propagate_shape_and_sharding input_src_placements f32[3@x·3, 4] "
+               "global_input_shape (9, 4) rule (Split(input_dim=InputDim(input_dim=0), "
+               "group_shape=(3, 3), split_id=0), Split(input_dim=InputDim(input_dim=0), "
+               "group_shape=(3, 3), split_id=1), InputDim(input_dim=1)) mesh_sizes (2,) "
+               "strict_view True\n");
     expect(&s, "redistribute from f32[3@x·3, 4] to f32[9, 4]\n");
 }
 

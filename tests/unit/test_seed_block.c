@@ -182,7 +182,7 @@ static void put_op(line *to, const record *r)
 
 static void dispatching(const record *r, const trace *t, line *to)
 {
-    put(to, "Dispatching op_call: Op(op=");
+    put(to, "_dispatch.py:152] Dispatching op_call: Op(op=");
     put_op(to, r);
     put(to, ", args_schema=");
     for (const char *p = strchr(r->text, '(') + 1, *first = p; *p && *p != ')';) {
@@ -247,7 +247,7 @@ static void output_sharding(const trace *t, const record *r, int *transposes, in
 {
     const char *p = r->result;
     int64_t stride[8];
-    put(to, "output_sharding for ");
+    put(to, "_dispatch.py:156] output_sharding for ");
     put_op(to, r);
     put(to, ": OutputSharding(output_spec=");
     bool several = *item_end(p) == ',';
@@ -324,7 +324,7 @@ static int check(const trace *t)
         int n = 0;
         if (r->kind == MW_EVENT_MOVE) {
             type from = read_type(r->from), to = read_type(r->to);
-            put(&want[n], "redistribute from ");
+            put(&want[n], "_redistribute.py:202] redistribute from ");
             put_short(&want[n], &from);
             put(&want[n], " to ");
             put_short(&want[n], &to);
@@ -373,20 +373,24 @@ static void check_thread(const trace *t)
     one_output(n, B, T, 1, one);
     (void)snprintf(
         want, sizeof want,
-        "Dispatching op_call: Op(op=aten.native_layer_norm.default, args_schema=Spec(S(1) on "
+        "_dispatch.py:152] Dispatching op_call: Op(op=aten.native_layer_norm.default, "
+        "args_schema=Spec(S(1) on "
         "(%lld, "
         "%lld, %lld)), [%lld], Spec(R on (%lld,)), Spec(R on (%lld,)), 1e-05 @ mesh: (%d,))\n"
-        "output_sharding for aten.native_layer_norm.default: OutputSharding(output_spec=(%s, %s, "
+        "_dispatch.py:156] output_sharding for aten.native_layer_norm.default: "
+        "OutputSharding(output_spec=(%s, %s, "
         "%s), redistribute_schema=None, needs_redistribute=False)\n",
         B, T, C, C, C, C, n, whole, one, one);
     assert_string_equal(t->at[0].dispatch, want);
-    assert_string_equal(t->at[1].dispatch, "redistribute from S(1) to R on mesh dim 0\n");
+    assert_string_equal(t->at[1].dispatch,
+                        "_redistribute.py:202] redistribute from S(1) to R on mesh dim 0\n");
     const record *clone = find(t, 0, "clone");
     (void)snprintf(
         want, sizeof want,
-        "Dispatching op_call: Op(op=aten.clone.default, args_schema=Spec(S(1) on (%lld, %lld, "
+        "_dispatch.py:152] Dispatching op_call: Op(op=aten.clone.default, args_schema=Spec(S(1) on "
+        "(%lld, %lld, "
         "%lld, "
-        "%lld)) @ mesh: (%d,))\noutput_sharding for aten.clone.default: "
+        "%lld)) @ mesh: (%d,))\n_dispatch.py:156] output_sharding for aten.clone.default: "
         "OutputSharding(output_spec=DTensorSpec(mesh=DeviceMesh((tp=%d), device: 'xpu', stride: "
         "(1,)), placements=(Shard(dim=1),), tensor_meta=TensorMeta(shape=torch.Size([%lld, %lld, "
         "%lld, %lld]), stride=(%lld, %lld, %lld, 1), dtype=torch.float32)), "
@@ -395,7 +399,8 @@ static void check_thread(const trace *t)
     assert_string_equal(clone->dispatch, want);
     (void)snprintf(
         want, sizeof want,
-        "Dispatching op_call: Op(op=aten._unsafe_view.default, args_schema=Spec(S(1) on (%lld, "
+        "_dispatch.py:152] Dispatching op_call: Op(op=aten._unsafe_view.default, "
+        "args_schema=Spec(S(1) on (%lld, "
         "%lld, %lld, %lld)), [%lld, %lld, %lld] @ mesh: (%d,))\nrank0 "
         "propagate_shape_and_sharding input_src_placements (Shard(dim=1),) global_input_shape "
         "(%lld, %lld, %lld, %lld) rule (Flatten(input_dims=(InputDim(input_dim=0), "
