@@ -363,7 +363,10 @@ static bool try_splits(const mw_mesh *mesh, const mw_dim *dim, mw__placed *place
 static bool reads_back(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed)
 {
     mw_dim got;
-    bool found = false;
+    bool found = false, direct = true; /* a split factor that stands last needs no search */
+    for (int i = 0; i < placed->n - 1; i++)
+        direct = direct && placed->split[i] == 1;
+    if (direct) return true;
     mw_status status = mw__placed_dim(mesh, mw__dim_size(dim), placed, &got, &found);
     return status == MW_OK && found && mw__dim_equal(&got, dim);
 }
