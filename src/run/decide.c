@@ -181,7 +181,8 @@ static mw_status decide_results(mw_rank *rank, mw_call *call, mw_mesh *mesh,
     return MW_OK;
 }
 
-static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh)
+static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh,
+                            mw_tensor *const *operand)
 {
     mw_arena *arena = &call->arena;
     const mw_layout **in = mw__arena_alloc(arena, (size_t)MW_MAX(call->nin, 1) * sizeof *in);
@@ -189,9 +190,10 @@ static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh)
     int *coord = mw__arena_zalloc(arena, MW_MESH_AXES * sizeof *coord);
     if (!in || !out || !coord) return MW_NOMEM();
     for (int i = 0; i < call->nin; i++)
-        in[i] = &call->choice.in[i];
+        in[i] = call->prepare[i].redist ? &call->prepare[i].redist->to->layout
+                                        : &operand[i]->type->layout;
     for (int i = 0; i < call->nout; i++)
-        out[i] = &call->choice.out[i];
+        out[i] = call->parts ? NULL : &call->out_type[i]->layout;
     mw__mesh_coords(mesh, rank->index, coord);
     call->kernel = (mw_kernel_call){.call = &call->args,
                                     .nin = call->nin,
@@ -236,22 +238,17 @@ static mw_status set_texts(const mw_rank *rank, mw_call *call, mw_mesh *mesh,
     return whole ? MW_OK : MW_NOMEM();
 }
 
-/* The choice keeps its arrays in the call's arena; what else deciding needs is scratch. */
-static mw_status keep_choice(mw_call *call, const mw_choice *c)
+/* Of the choice only the reason lives as long as the call; the layouts are those of types, which last. */
+static mw_status keep_why(mw_call *call)
 {
-    mw_arena *arena = &call->arena;
-    size_t nin = (size_t)MW_MAX(c->nin, 1), nout = (size_t)MW_MAX(c->nout, 1);
-    call->choice = *c;
-    call->choice.in = mw__arena_alloc(arena, nin * sizeof(mw_layout));
-    call->choice.out = mw__arena_alloc(arena, nout * sizeof(mw_layout));
-    call->choice.out_meta = mw__arena_alloc(arena, nout * sizeof(mw_meta));
-    call->choice.why = mw__arena_strndup(arena, c->why, strlen(c->why));
-    if (!call->choice.in || !call->choice.out || !call->choice.out_meta || !call->choice.why)
-        return MW_NOMEM();
-    memcpy(call->choice.in, c->in, (size_t)c->nin * sizeof(mw_layout));
-    memcpy(call->choice.out, c->out, (size_t)c->nout * sizeof(mw_layout));
-    memcpy(call->choice.out_meta, c->out_meta, (size_t)c->nout * sizeof(mw_meta));
-    return MW_OK;
+    call->choice.why = mw__arena_strndup(&call->arena, call->choice.why, strlen(call->choice.why));
+    return call->choice.why ? MW_OK : MW_NOMEM();
+}
+
+static void forget_layouts(mw_call *call)
+{
+    call->choice.in = call->choice.out = NULL;
+    call->choice.out_meta = NULL;
 }
 
 static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int nargs,
@@ -268,9 +265,10 @@ static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int 
     for (int i = 0; i < nin; i++)
         now[i] = &operand[i]->type->layout;
     mw_choice choice = {.why = ""};
-    mw__arena_clear(&rank->plan_scratch);
-    MW_TRY(mw__choose(mesh, &call->args, now, &rank->plan_scratch, &choice));
-    MW_TRY(keep_choice(call, &choice));
+    mw__arena_clear(&rank->choose_scratch);
+    MW_TRY(mw__choose(mesh, &call->args, now, &rank->choose_scratch, &choice));
+    call->choice = choice;
+    MW_TRY(keep_why(call));
     call->nout = choice.nout;
     call->view = call->op->view != NULL;
     call->parts = choice.parts;
@@ -278,8 +276,9 @@ static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int 
     MW_TRY(make_arrays(call));
     MW_TRY(prepare_operands(rank, call, operand));
     if (!call->parts) MW_TRY(decide_results(rank, call, mesh, operand));
-    MW_TRY(set_kernel(rank, call, mesh));
+    MW_TRY(set_kernel(rank, call, mesh, operand));
     if (rank->options->sink) MW_TRY(set_texts(rank, call, mesh, operand));
+    forget_layouts(call);
     call->plain = !call->moves && !call->in_place && !call->view && !call->parts && !rank->fake;
     return MW_OK;
 }

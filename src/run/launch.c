@@ -20,6 +20,7 @@ static void free_rank(mw_rank *rank)
     }
     mw__arena_done(&rank->scratch);
     mw__arena_done(&rank->plan_scratch);
+    mw__arena_done(&rank->choose_scratch);
     mw__free(rank->received_by, (size_t)rank->mesh->nrank * sizeof(int64_t));
     mw__pool_done();
     (void)mw__ctx_swap(former);
@@ -96,6 +97,7 @@ static mw_status init_rank(mw_rank *rank, mw_mesh *mesh, mw_comm *comm,
     mw__ctx *former = mw__ctx_swap(&rank->ctx);
     mw__arena_init(&rank->scratch);
     mw__arena_init(&rank->plan_scratch);
+    mw__arena_init(&rank->choose_scratch);
     mw_status status = MW_OK;
     if (rank->fake) {
         rank->received_by = mw__zalloc((size_t)mesh->nrank * sizeof(int64_t));

@@ -84,7 +84,7 @@ typedef struct mw_call {
     const mw_op *op;
     const char *name; /* "mm" */
     mw_call_args args;
-    mw_choice choice;
+    mw_choice choice; /* of which `why`, `moves` and `parts` last; the layouts only while deciding */
     int nin, nout;
     bool plain; /* a kernel, no preparation: the shortest path */
     bool moves; /* some operand is prepared */
@@ -161,6 +161,7 @@ struct mw_rank {
     mw_known_mark marks[MW_RANK_MARKS];
     mw_arena scratch;      /* of kernels */
     mw_arena plan_scratch; /* of decisions */
+    mw_arena choose_scratch;      /* of the choice being worked out */
     mw_account account[MW_RANK_ACCOUNTS];
     int naccount;
     mw_usage usage;
