@@ -1,4 +1,4 @@
-# All tests, labelled: unit (cmocka), api (headers, symbols, install), cli, fuzz (corpora replayed), tool
+# All tests, labelled: unit (cmocka), api (headers, symbols, install), cli, mpi, fuzz (corpora replayed), tool
 # (rules of the tree). `ctest -L unit` runs one label. A test that needs what this machine lacks exits 77
 # and is reported as skipped, never as passed.
 pkg_check_modules(CMOCKA REQUIRED cmocka)
@@ -79,6 +79,17 @@ if(TARGET meshwise_cli)
   foreach(case ${cli_cases})
     get_filename_component(name ${case} NAME_WE)
     mw_test(cli_${name} cli ${CMAKE_SOURCE_DIR}/tests/cli/run $<TARGET_FILE:meshwise_cli> ${case})
+  endforeach()
+endif()
+
+# ---- mpi ------------------------------------------------------------------------------------------
+# On ranks that a launcher starts: skipped where there is none, or no MPI to build the module with.
+if(TARGET meshwise_cli AND NOT MW_SANITIZE MATCHES thread)
+  add_executable(ranks tests/mpi/ranks.c)
+  target_include_directories(ranks PRIVATE src tests .)
+  target_link_libraries(ranks PRIVATE meshwise mw_flags)
+  foreach(case transfers layouts tokens eval log usage unready fault failures stopped died)
+    mw_test(mpi_${case} mpi ${CMAKE_SOURCE_DIR}/tests/mpi/run ${CMAKE_BINARY_DIR} ${case})
   endforeach()
 endif()
 
