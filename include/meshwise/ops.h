@@ -280,6 +280,56 @@ MW_API mw_tensor * mw_ge_at(mw_site site, mw_tensor *self, mw_tensor *other);
 MW_API mw_tensor * mw_ge_scalar_at(mw_site site, mw_tensor *self, double other);
 #define mw_ge_scalar(...) mw_ge_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor
+ * What is left of a division that rounds down; it has the divisor's sign. */
+MW_API mw_tensor * mw_remainder_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_remainder(...) mw_remainder_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor
+ * What is left of a division by a number that rounds down; it has the number's sign. */
+MW_API mw_tensor * mw_remainder_scalar_at(mw_site site, mw_tensor *self, double other);
+#define mw_remainder_scalar(...) mw_remainder_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::floor_divide(Tensor self, Tensor other) -> Tensor
+ * Quotient of two tensors, rounded down. */
+MW_API mw_tensor * mw_floor_divide_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_floor_divide(...) mw_floor_divide_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
+ * Quotient of two tensors, rounded down ('floor'), towards 0 ('trunc'), or as it is. */
+MW_API mw_tensor * mw_div_tensor_mode_at(mw_site site, mw_tensor *self, mw_tensor *other, const char *rounding_mode);
+#define mw_div_tensor_mode(...) mw_div_tensor_mode_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+ * A number less a tensor multiplied by alpha. */
+MW_API mw_tensor * mw_rsub_scalar_at(mw_site site, mw_tensor *self, double other, double alpha);
+#define mw_rsub_scalar(...) mw_rsub_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+ * self plus value times the product of two tensors. */
+MW_API mw_tensor * mw_addcmul_at(mw_site site, mw_tensor *self, mw_tensor *tensor1, mw_tensor *tensor2, double value);
+#define mw_addcmul(...) mw_addcmul_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+ * self plus value times the quotient of two tensors. */
+MW_API mw_tensor * mw_addcdiv_at(mw_site site, mw_tensor *self, mw_tensor *tensor1, mw_tensor *tensor2, double value);
+#define mw_addcdiv(...) mw_addcdiv_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+ * The point between two tensors that a weight says: 0 is self, 1 is end. */
+MW_API mw_tensor * mw_lerp_scalar_at(mw_site site, mw_tensor *self, mw_tensor *end, double weight);
+#define mw_lerp_scalar(...) mw_lerp_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+ * The point between two tensors that a third one says: 0 is self, 1 is end. */
+MW_API mw_tensor * mw_lerp_at(mw_site site, mw_tensor *self, mw_tensor *end, mw_tensor *weight);
+#define mw_lerp(...) mw_lerp_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::dropout(Tensor input, float p, bool train) -> Tensor
+ * The same values: dropout outside of training, or of nothing. */
+MW_API mw_tensor * mw_dropout_at(mw_site site, mw_tensor *input, double p, bool train);
+#define mw_dropout(...) mw_dropout_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
  * Elements of self where the condition holds, else of other. */
 MW_API mw_tensor * mw_where_self_at(mw_site site, mw_tensor *condition, mw_tensor *self, mw_tensor *other);
@@ -369,6 +419,61 @@ MW_API mw_tensor * mw_amax_at(mw_site site, mw_tensor *self, const int64_t *dim,
  * Smallest element over some dims; NaN wins. */
 MW_API mw_tensor * mw_amin_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim);
 #define mw_amin(...) mw_amin_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::any(Tensor self) -> Tensor
+ * True where some element is not 0. */
+MW_API mw_tensor * mw_any_at(mw_site site, mw_tensor *self);
+#define mw_any(...) mw_any_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+ * True where some element along a dim is not 0. */
+MW_API mw_tensor * mw_any_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim);
+#define mw_any_dim(...) mw_any_dim_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::all(Tensor self) -> Tensor
+ * True where no element is 0. */
+MW_API mw_tensor * mw_all_at(mw_site site, mw_tensor *self);
+#define mw_all(...) mw_all_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+ * True where no element along a dim is 0. */
+MW_API mw_tensor * mw_all_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim);
+#define mw_all_dim(...) mw_all_dim_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+ * Product of all elements; of integers in i64. */
+MW_API mw_tensor * mw_prod_at(mw_site site, mw_tensor *self, mw_dtype dtype);
+#define mw_prod(...) mw_prod_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+ * Product along a dim; of integers in i64. */
+MW_API mw_tensor * mw_prod_dim_int_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim, mw_dtype dtype);
+#define mw_prod_dim_int(...) mw_prod_dim_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+ * Variance over some dims: squares of what is off the mean, divided by their number less the correction. */
+MW_API mw_tensor * mw_var_correction_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, double correction, bool keepdim);
+#define mw_var_correction(...) mw_var_correction_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+ * Standard deviation over some dims: the root of the variance. */
+MW_API mw_tensor * mw_std_correction_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, double correction, bool keepdim);
+#define mw_std_correction(...) mw_std_correction_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+ * Variance over some dims, and the mean. */
+MW_API mw_tensor * mw_var_mean_correction_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, double correction, bool keepdim, mw_tensor **ret_1);
+#define mw_var_mean_correction(...) mw_var_mean_correction_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+ * The norm of some order over some dims; inf and -inf are the extremes, 0 counts. */
+MW_API mw_tensor * mw_linalg_vector_norm_at(mw_site site, mw_tensor *self, double ord, const int64_t *dim, int ndim, bool keepdim, mw_dtype dtype);
+#define mw_linalg_vector_norm(...) mw_linalg_vector_norm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+ * The norm of order p over some dims; None is 2. */
+MW_API mw_tensor * mw_norm_scalaropt_dim_at(mw_site site, mw_tensor *self, double p, const int64_t *dim, int ndim, bool keepdim);
+#define mw_norm_scalaropt_dim(...) mw_norm_scalaropt_dim_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
  * A copy in memory of its own. */

@@ -2,34 +2,17 @@
  * Invariant: a rank that holds nothing of a reduced dim gives the identity, and mean divides by the
  * global count, so that parts of a sharded reduction combine by their sum, maximum or minimum. */
 #include "ops/elementwise.h"
+#include "ops/fold.h"
 #include "ops/reduce.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
 
-/* Bit per dim that the call reduces: those of argument 1 where the op has it. None and [] mean
- * all. */
+/* Bit per dim that the call reduces: those of argument 1 where the op has it. */
 static mw_status reduced_dims(const mw_call_args *call, bool has_dims, uint32_t *ret_mask)
 {
-    int ndim = call->in[0].ndim;
-    uint32_t mask = 0;
-    const mw_arg *dims = &call->arg[1];
-    if (!has_dims || dims->kind == MW_ARG_NONE || (dims->kind == MW_ARG_INTS && dims->count == 0)) {
-        *ret_mask = (1u << ndim) - 1;
-        return MW_OK;
-    }
-    int count = dims->kind == MW_ARG_INTS ? dims->count : 1;
-    for (int i = 0; i < count; i++) {
-        int dim;
-        int64_t value = dims->kind == MW_ARG_INTS ? dims->ints[i] : dims->i;
-        MW_TRY(mw__dim_in_range(call, 1, value, ndim, &dim));
-        if (mask >> dim & 1u)
-            return MW_FAIL(MW_ERR_SHAPE, "%s: dim %d stands twice in argument 'dim'",
-                           mw__call_name(call), dim);
-        mask |= 1u << dim;
-    }
-    *ret_mask = mask;
-    return MW_OK;
+    *ret_mask = (1u << call->in[0].ndim) - 1;
+    return has_dims ? mw__dims_named(call, 1, ret_mask) : MW_OK;
 }
 
 /* A sum of parts in a narrower dtype, or in integers, is not the part of a sum; and truth values
@@ -82,10 +65,8 @@ static mw_status sum_kernel_of(const mw_kernel_call *k, bool has_dims)
 static mw_status mean_kernel_of(const mw_kernel_call *k, bool has_dims)
 {
     uint32_t mask = 0;
-    double count = 1;
     MW_TRY(reduced_dims(k->call, has_dims, &mask));
-    for (int d = 0; d < k->call->in[0].ndim; d++)
-        if (mask >> d & 1u) count *= (double)k->call->in[0].shape[d];
+    double count = mw__dims_count(k->call, mask);
     if (count == 0) count = NAN; /* torch: the mean of nothing */
     mw__reduce_run(MW_REDUCE_SUM, &k->in[0], mask, count, &k->out[0]);
     return MW_OK;

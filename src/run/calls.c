@@ -326,6 +326,66 @@ mw_tensor * mw_ge_scalar_at(mw_site site, mw_tensor *self, double other)
     return mw__call_op(site, &mw_op_ge_scalar, args, 2);
 }
 
+mw_tensor * mw_remainder_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_remainder, args, 2);
+}
+
+mw_tensor * mw_remainder_scalar_at(mw_site site, mw_tensor *self, double other)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
+    return mw__call_op(site, &mw_op_remainder_scalar, args, 2);
+}
+
+mw_tensor * mw_floor_divide_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_floor_divide, args, 2);
+}
+
+mw_tensor * mw_div_tensor_mode_at(mw_site site, mw_tensor *self, mw_tensor *other, const char *rounding_mode)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other), v_maybe_text(rounding_mode)};
+    return mw__call_op(site, &mw_op_div_tensor_mode, args, 3);
+}
+
+mw_tensor * mw_rsub_scalar_at(mw_site site, mw_tensor *self, double other, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_rsub_scalar, args, 3);
+}
+
+mw_tensor * mw_addcmul_at(mw_site site, mw_tensor *self, mw_tensor *tensor1, mw_tensor *tensor2, double value)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(tensor1), v_tensor(tensor2), v_scalar(value)};
+    return mw__call_op(site, &mw_op_addcmul, args, 4);
+}
+
+mw_tensor * mw_addcdiv_at(mw_site site, mw_tensor *self, mw_tensor *tensor1, mw_tensor *tensor2, double value)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(tensor1), v_tensor(tensor2), v_scalar(value)};
+    return mw__call_op(site, &mw_op_addcdiv, args, 4);
+}
+
+mw_tensor * mw_lerp_scalar_at(mw_site site, mw_tensor *self, mw_tensor *end, double weight)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(end), v_scalar(weight)};
+    return mw__call_op(site, &mw_op_lerp_scalar, args, 3);
+}
+
+mw_tensor * mw_lerp_at(mw_site site, mw_tensor *self, mw_tensor *end, mw_tensor *weight)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(end), v_tensor(weight)};
+    return mw__call_op(site, &mw_op_lerp, args, 3);
+}
+
+mw_tensor * mw_dropout_at(mw_site site, mw_tensor *input, double p, bool train)
+{
+    const mw_value args[] = {v_tensor(input), v_number(p), v_boolean(train)};
+    return mw__call_op(site, &mw_op_dropout, args, 3);
+}
+
 mw_tensor * mw_where_self_at(mw_site site, mw_tensor *condition, mw_tensor *self, mw_tensor *other)
 {
     const mw_value args[] = {v_tensor(condition), v_tensor(self), v_tensor(other)};
@@ -432,6 +492,75 @@ mw_tensor * mw_amin_at(mw_site site, mw_tensor *self, const int64_t *dim, int nd
 {
     const mw_value args[] = {v_tensor(self), v_ints(dim, ndim), v_boolean(keepdim)};
     return mw__call_op(site, &mw_op_amin, args, 3);
+}
+
+mw_tensor * mw_any_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_any, args, 1);
+}
+
+mw_tensor * mw_any_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_any_dim, args, 3);
+}
+
+mw_tensor * mw_all_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_all, args, 1);
+}
+
+mw_tensor * mw_all_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_all_dim, args, 3);
+}
+
+mw_tensor * mw_prod_at(mw_site site, mw_tensor *self, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_prod, args, 2);
+}
+
+mw_tensor * mw_prod_dim_int_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(keepdim), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_prod_dim_int, args, 4);
+}
+
+mw_tensor * mw_var_correction_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, double correction, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_ints(dim, ndim), v_maybe_scalar(correction), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_var_correction, args, 4);
+}
+
+mw_tensor * mw_std_correction_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, double correction, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_ints(dim, ndim), v_maybe_scalar(correction), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_std_correction, args, 4);
+}
+
+mw_tensor * mw_var_mean_correction_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, double correction, bool keepdim, mw_tensor **ret_1)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_ints(dim, ndim), v_maybe_scalar(correction), v_boolean(keepdim)};
+    mw_tensor *out[2];
+    if (call_list(site, &mw_op_var_mean_correction, args, 4, out, 2) < 0) return NULL;
+    if (ret_1) *ret_1 = out[1];
+    return out[0];
+}
+
+mw_tensor * mw_linalg_vector_norm_at(mw_site site, mw_tensor *self, double ord, const int64_t *dim, int ndim, bool keepdim, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(ord), v_maybe_ints(dim, ndim), v_boolean(keepdim), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_linalg_vector_norm, args, 5);
+}
+
+mw_tensor * mw_norm_scalaropt_dim_at(mw_site site, mw_tensor *self, double p, const int64_t *dim, int ndim, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_scalar(p), v_ints(dim, ndim), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_norm_scalaropt_dim, args, 4);
 }
 
 mw_tensor * mw_clone_at(mw_site site, mw_tensor *self)

@@ -88,7 +88,8 @@ static void run_with(const trial *t, const mw_view *value, bool sum, bool alone,
         in[i] = t->sample->in[i];
         if (i == t->operand)
             in[i] = *value;
-        else if (alone && term >= 0 && term != t->rule->in[t->operand].term)
+        else if (alone && term >= 0 && term != t->rule->in[t->operand].term &&
+                 t->rule->in[i].linear)
             if (!nothing_like(&t->sample->in[i], t->arena, &in[i])) FAIL_AT(t->p, "out of memory");
     }
     *h = fresh;
