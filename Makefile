@@ -21,6 +21,7 @@ help:                   ## list the targets
 
 setup:                  ## install what building and testing need (apt-get, where it may)
 	@tools/setup build
+	@tools/setup --optional mpi
 
 build: setup            ## build/meshwise, build/libmeshwise.{a,so}, build/examples/*
 	$(call built,release)
