@@ -33,6 +33,7 @@ typedef struct option {
     option_kind kind;
     int letter, operand;
     unsigned reduce; /* the result is partial so; 0: it isn't */
+    uint64_t moved;  /* operands that it makes move, a bit each; set by the search */
 } option;
 
 typedef struct axis_options {
@@ -63,6 +64,19 @@ MW_NODISCARD mw_status mw__chooser_prepare(chooser *c, const mw_layout *const *i
 
 /* What the axis may do in this call, operands lying as they do. */
 void mw__chooser_options(chooser *c, int axis, axis_options *ret);
+
+/* Letters (a bit each) of operand i that the axis cuts now; that the option lets it cut. */
+uint64_t mw__letters_with(const chooser *c, int i, int axis);
+uint64_t mw__letters_of_option(const chooser *c, int axis, const option *o);
+const mw_partial *mw__partial_on(const mw_layout *l, int axis);
+
+/* Does the option leave every operand as it is, on this axis? */
+bool mw__option_natural(const chooser *c, int axis, const option *o);
+
+/* In which way operand i takes part when the axis makes the result partial: 's' it holds a split
+ * letter, 'p' it stays partial, 'm' it becomes partial by a mask, 'r' it is whole. In every term
+ * one operand carries; false where a term has none that could. `letter` -1: no letter is split. */
+bool mw__carriers(const chooser *c, int axis, int letter, unsigned kind, char *ret_role);
 
 /* The layouts that one option per axis (NULL: the axis does nothing) makes of all operands and
  * results. False where no text can say them. */
