@@ -38,6 +38,7 @@ static mw_status run_view(mw_rank *rank, mw_call *call, mw_tensor *const *operan
         MW_TRY(mw__tensor_new(rank, &t));
         t->type = call->out_type[i];
         t->local = call->out[i];
+        t->apart = base->apart || call->apart;
         t->storage = base->storage;
         if (base->storage) {
             mw__storage_ref(base->storage);
@@ -53,6 +54,15 @@ static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *gi
                               mw_tensor *const *operand, mw_tensor **out)
 {
     mw_tensor *target = operand[0];
+    if (MW_UNLIKELY(given[0]->apart)) {
+        mw_status status = MW_FAIL(MW_ERR_LAYOUT,
+                                   "%s would write into a view that had to be moved: what it views "
+                                   "would not change, though it does on one rank",
+                                   call->name);
+        mw__error_hint("mark the tensor with mark_sharding so that the view needs no movement, or write "
+                       "through index_copy_ or where");
+        return status;
+    }
     if (!rank->fake) {
         MW_TRY(mw__comm_wait_readers(rank->comm, target->storage));
         call->out[0].data = target->local.data;
@@ -137,20 +147,21 @@ static int64_t spans_now(mw_interp *in, const mw_tensor *t, int dim, int64_t mos
     return total;
 }
 
-/* The op's parts; of what they make only the results stay in the caller's scope. */
-static mw_status run_parts(mw_rank *rank, mw_call *call, mw_tensor *const *operand, mw_tensor **out)
+/* Of what the parts make only the results stay in the caller's scope. */
+mw_status mw__parts_run(mw_rank *rank, const char *name, const mw_call_args *args, int nout,
+                        mw_tensor *const *operand, mw_tensor **out)
 {
-    eager now = {{call_now, settle_now, spans_now, MW_OK}, rank, call->name};
+    eager now = {{call_now, settle_now, spans_now, MW_OK}, rank, name};
     int64_t first = rank->nowned;
     rank->parts++;
-    mw_status status = call->op->parts(&now.interp, &call->args, operand, out);
+    mw_status status = args->op->parts(&now.interp, args, operand, out);
     rank->parts--;
     if (status == MW_OK) status = now.interp.status;
     int64_t kept = first;
     for (int64_t i = first; i < rank->nowned; i++) {
         mw_tensor *t = rank->owned[i];
         bool keep = false;
-        for (int k = 0; k < call->nout && status == MW_OK; k++)
+        for (int k = 0; k < nout && status == MW_OK; k++)
             keep = keep || out[k] == t;
         if (keep)
             rank->owned[kept++] = t;
@@ -164,7 +175,8 @@ static mw_status run_parts(mw_rank *rank, mw_call *call, mw_tensor *const *opera
 static mw_status run_prepared(mw_rank *rank, mw_call *call, mw_tensor *const *given,
                               mw_tensor *const *operand, mw_tensor **out)
 {
-    if (call->parts) return run_parts(rank, call, operand, out);
+    if (call->parts)
+        return mw__parts_run(rank, call->name, &call->args, call->nout, operand, out);
     set_inputs(call, operand);
     if (call->view) return run_view(rank, call, operand, out);
     if (call->in_place) return run_in_place(rank, call, given, operand, out);

@@ -36,6 +36,7 @@ struct mw_tensor {
     mw_storage *storage; /* NULL: no data (fake) */
     mw_view local;       /* this rank's shard: dtype, shape and strides; data into storage */
     int refs;
+    bool apart; /* a view whose operand had to be moved: it shares no memory with what it views */
     char *name;             /* or NULL; owned */
     struct mw_tensor *next; /* free list */
 };
