@@ -130,7 +130,7 @@ MW_NODISCARD mw_status mw__placed_ranges(const mw_mesh *mesh, int64_t size,
                                          const mw__placed *placed, const int *coord,
                                          mw__ranges *ret);
 
-/* The canonical dim with these owners; *ret_found false where there is none. */
+/* A dim with these owners, not yet canonical; *ret_found false where there is none. */
 MW_NODISCARD mw_status mw__placed_dim(const mw_mesh *mesh, int64_t size, const mw__placed *placed,
                                       mw_dim *ret, bool *ret_found);
 

@@ -368,7 +368,9 @@ static bool reads_back(const mw_mesh *mesh, const mw_dim *dim, const mw__placed 
         direct = direct && placed->split[i] == 1;
     if (direct) return true;
     mw_status status = mw__placed_dim(mesh, mw__dim_size(dim), placed, &got, &found);
-    return status == MW_OK && found && mw__dim_equal(&got, dim);
+    if (status != MW_OK || !found) return false;
+    got = mw__dim_canonical(mesh, &got);
+    return mw__dim_equal(&got, dim);
 }
 
 /* Placements of one dim, whose owners are the dim's. */

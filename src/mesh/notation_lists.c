@@ -197,7 +197,7 @@ mw_status mw__placed_dim(const mw_mesh *mesh, int64_t size, const mw__placed *pl
     else if (!direct_dim(mesh, size, &kept, &dim) && !even_dim(mesh, size, &kept, &dim))
         MW_TRY(mw__placed_search(mesh, size, &kept, &dim, &found));
     *ret_found = found;
-    *ret = found ? mw__dim_canonical(mesh, &dim) : mw__dim_plain(size);
+    *ret = found ? dim : mw__dim_plain(size);
     return MW_OK;
 }
 
