@@ -278,6 +278,9 @@ static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int 
     if (!call->parts) MW_TRY(decide_results(rank, call, mesh, operand));
     MW_TRY(set_kernel(rank, call, mesh, operand));
     if (rank->options->sink) MW_TRY(set_texts(rank, call, mesh, operand));
+    /* reshape may copy on one rank too, and contiguous promises nothing; other views alias there */
+    bool may_copy = strcmp(call->name, "reshape") == 0 || strcmp(call->name, "contiguous") == 0;
+    call->apart = call->view && call->moves && !may_copy;
     forget_layouts(call);
     call->plain = !call->moves && !call->in_place && !call->view && !call->parts && !rank->fake;
     return MW_OK;

@@ -91,6 +91,7 @@ typedef struct mw_call {
     bool moves; /* some operand is prepared */
     bool in_place;
     bool view;
+    bool apart; /* a view that does not alias its operand, though the schema says so */
     bool parts;                /* op->parts instead of a kernel */
     mw_prepare *prepare;       /* [nin] */
     mw_tensor **ready;         /* [nin] the prepared operands, while the call runs */

@@ -26,6 +26,7 @@ mw_status mw__tensor_make(mw_rank *rank, mw_tensor **ret)
     t->storage = NULL;
     t->local.data = NULL;
     t->name = NULL;
+    t->apart = false;
     t->refs = 1;
     *ret = t;
     return MW_OK;

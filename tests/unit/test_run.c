@@ -296,6 +296,28 @@ static void test_in_place_ops_write_through_views(void **state)
     run_on_all(in_place_on_views);
 }
 
+/* A row of a tensor that is split by rows has to be moved: writing into it can't reach the tensor.
+ */
+static mw_status in_place_on_a_moved_view(void *user)
+{
+    (void)user;
+    mw_tensor *t = mw_mark_sharding(counted(8, 6), NULL, "[8@x, 6]");
+    mw_tensor *row = mw_select_int(t, 0, 1);
+    EXPECT(row);
+    EXPECT(!mw_copy_(mw_alias(row), mw_arange(6, MW_DTYPE_f32), false)); /* a view of it neither */
+    EXPECT_INT(mw_last_error()->code, MW_ERR_LAYOUT);
+    EXPECT_HAS(mw_last_error()->says, "copy_ would write into a view that had to be moved");
+    EXPECT_HAS(mw_last_error()->hint, "mark_sharding");
+    return mw_last_error()->code;
+}
+
+static void test_a_moved_view_is_not_written_to(void **state)
+{
+    (void)state;
+    mw_launch_options options = {.mesh = "x=2"};
+    assert_int_equal(mw_launch(&options, in_place_on_a_moved_view, NULL), MW_ERR_LAYOUT);
+}
+
 /* ---- errors -------------------------------------------------------------------------- */
 
 static mw_status passes_null_on(void *user)
@@ -459,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_scopes_end_their_tensors_but_one),
         cmocka_unit_test(test_a_warm_program_asks_for_no_memory),
         cmocka_unit_test(test_in_place_ops_write_through_views),
+        cmocka_unit_test(test_a_moved_view_is_not_written_to),
         cmocka_unit_test(test_null_passes_through_and_the_first_error_stays),
         cmocka_unit_test(test_tensors_of_two_meshes_do_not_meet),
         cmocka_unit_test(test_launching_checks_what_it_is_given),
