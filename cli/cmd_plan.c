@@ -288,12 +288,13 @@ static void print_steps(const mw_planned *p)
 static void print_numbers(const mw_planned *p)
 {
     const mw_plan_facts *f = mw_planned_facts(p);
-    printf("recv %lld B per rank at most, %g B on average; ", (long long)f->recv_bytes,
-           (double)f->recv_bytes_total / f->nrank);
+    bool whole = f->recv_bytes_total % f->nrank == 0;
+    printf("recv %lld B per rank at most, %.*f B on average; ", (long long)f->recv_bytes,
+           whole ? 0 : 1, (double)f->recv_bytes_total / f->nrank);
     if (f->reduction)
         printf("the target shard is %lld B\n", (long long)f->lower_bound_bytes);
     else
-        printf("no plan receives less than %lld B\n", (long long)f->lower_bound_bytes);
+        printf("no plan needs less than %lld B\n", (long long)f->lower_bound_bytes);
     printf("peak %lld B, live %lld B, %.3g us\n", (long long)f->peak_bytes,
            (long long)f->live_bytes, f->time_us);
     if (f->above_memory)

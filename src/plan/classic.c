@@ -71,9 +71,18 @@ static mw_step *push_step(mw_plan *plan, mw_step_kind kind, const mw_mesh *mesh,
     return step;
 }
 
-/* The parts of axes in `bits`, neighbouring parts of one axis as one. */
+/* The parts of axes in `bits`, and those that the step has already, in order; neighbouring parts of
+ * one axis as one. */
 static void set_parts(const side *sd, uint32_t bits, mw_step *step)
 {
+    for (int i = 0; i < step->npart; i++)
+        for (int a = 0; a < sd->nbase; a++) {
+            const atom *t = &sd->atoms[a];
+            const mw_cut *p = &step->part[i];
+            if (t->axis == p->axis && t->major >= p->major && t->major < p->major * p->size)
+                bits |= t->bits;
+        }
+    step->npart = 0;
     for (int a = 0; a < sd->nbase; a++) {
         const atom *t = &sd->atoms[a];
         if (!(bits & t->bits)) continue;

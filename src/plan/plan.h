@@ -20,7 +20,7 @@ typedef enum mw_step_kind {
 const char *mw__step_name(mw_step_kind kind);
 bool mw__step_moves(mw_step_kind kind);
 
-enum { MW_STEP_PARTS = 8 };
+enum { MW_STEP_PARTS = 12 };
 
 /* One step: the tensor goes from the layout before it to `to`. */
 typedef struct mw_step {

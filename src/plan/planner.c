@@ -140,7 +140,6 @@ static mw_status fill(mw_planned *p, const mw_layout *from, const mw_plan_option
     return fill_alternatives(p, &all);
 }
 
-/* Combining different kinds of term has no answer; neither has making a term of another kind. */
 static mw_status check(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
                        const mw_plan_options *options)
 {
@@ -148,7 +147,16 @@ static mw_status check(const mw_mesh *mesh, const mw_layout *from, const mw_layo
     if (to_mesh->nrank != mesh->nrank)
         return MW_FAIL(MW_ERR_ARG, "the target's mesh has %d ranks, the source's %d",
                        to_mesh->nrank, mesh->nrank);
-    MW_TRY(mw__plan_check_pair(mesh, from, to));
+    if (mw_mesh_same(mesh, to_mesh)) {
+        MW_TRY(mw__plan_check_pair(mesh, from, to));
+    } else {
+        bool same = from->ndim == to->ndim && from->dtype == to->dtype;
+        for (int d = 0; same && d < from->ndim; d++)
+            same = mw__dim_size(&from->dim[d]) == mw__dim_size(&to->dim[d]);
+        if (!same)
+            return MW_FAIL(MW_ERR_LAYOUT,
+                           "from one mesh to the other shape and dtype must stay the same");
+    }
     return mw__topology_check(options->topology, mesh, to_mesh);
 }
 

@@ -83,6 +83,7 @@ typedef struct expectation {
     int64_t most;
     unsigned combined; /* partial axes of the source whose terms are combined */
     int64_t kept;      /* the rank's digits on the others */
+    double factor;     /* of kept terms: those of an average that have become terms of a sum */
     bool has_value;    /* else the identity of `made` */
     double identity;
 } expectation;
@@ -94,16 +95,24 @@ static void expect(const mw_planned *p, int rank, expectation *e)
     mw_partial made[MW_LAYOUT_PARTIALS];
     unsigned kept = 0, new_ones = (1u << p->to.npartial) - 1;
     int nmade = 0;
+    double factor = 1;
     for (int i = 0; i < from->npartial; i++)
-        for (int j = 0; j < p->to.npartial && one_mesh; j++)
-            if (memcmp(&from->partial[i], &p->to.partial[j], sizeof(mw_partial)) == 0)
-                kept |= 1u << i, new_ones &= ~(1u << j);
+        for (int j = 0; j < p->to.npartial && one_mesh; j++) {
+            const mw_partial *a = &from->partial[i], *b = &p->to.partial[j];
+            if (a->axis != b->axis || a->major != b->major || a->size != b->size) continue;
+            bool scaled = a->kind == MW_REDUCE_AVG && b->kind == MW_REDUCE_SUM;
+            if (a->kind != b->kind && !scaled) continue;
+            if (scaled) factor /= a->size;
+            kept |= 1u << i;
+            new_ones &= ~(1u << j);
+        }
     for (int j = 0; j < p->to.npartial; j++)
         if (new_ones >> j & 1) made[nmade++] = p->to.partial[j];
     *e = (expectation){from,
                        most_exact((mw_dtype)from->dtype),
                        ((1u << from->npartial) - 1) & ~kept,
                        digits_of(p->mesh, from, kept, rank),
+                       factor,
                        holds_value(made, nmade, p->to_mesh, rank),
                        nmade ? mw__reduce_identity((mw_reduce)made[0].kind) : 0};
 }
@@ -226,7 +235,7 @@ static mw_status check_target(mw_rank *rank, trial *t, const mw_tensor *out)
     expect(p, rank->index, &e);
     int64_t wrong = 0, size = mw_dtype_size(out->local.dtype);
     for (int64_t i = 0; i < w.count; i++) {
-        double expected = e.has_value ? combine(&e, next_index(&w), 0, 0) : e.identity;
+        double expected = e.has_value ? combine(&e, next_index(&w), 0, 0) * e.factor : e.identity;
         if (!is_right((const char *)out->local.data + i * size, out->local.dtype, expected))
             wrong++;
     }
