@@ -67,6 +67,11 @@ void mw__plan_start(const mw_mesh *mesh, const mw_layout *from, mw_plan *ret);
  * themselves. */
 MW_NODISCARD mw_status mw__plan_add(mw_plan *plan, const mw_layout *to, mw_arena *arena);
 
+/* Names a step from `from` to step->to that moves elements without combining any: its kind, axes,
+ * parts and dims. `largest`: elements that the rank that receives most receives. */
+MW_NODISCARD mw_status mw__step_name_move(const mw_mesh *mesh, const mw_layout *from,
+                                          int64_t largest, mw_arena *arena, mw_step *step);
+
 /* MW_ERR_LAYOUT unless both have the same shape and dtype. */
 MW_NODISCARD mw_status mw__plan_check_pair(const mw_mesh *mesh, const mw_layout *from,
                                            const mw_layout *to);

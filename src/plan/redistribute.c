@@ -56,93 +56,6 @@ static bool same_dims(const mw_layout *a, const mw_layout *b)
     return true;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* All cuts on `axes` come last in their factor of the dim, none of them jointly with one that
- * stays: then what the ranks of these axes hold is together what they would hold without these
- * cuts. */
-static bool cuts_last(const mw_dim *dim, uint32_t axes)
-{
-    int at = 0;
-    for (int f = 0; f < dim->nfactor; f++) {
-        bool seen = false;
-        for (int i = 0; i < dim->cuts[f]; i++, at++) {
-            bool on = dim->cut[at].axis >= 0 && (axes >> dim->cut[at].axis & 1);
-            bool breaks_up = on && !seen && dim->cut[at].joint;
-            if ((seen && !on) || breaks_up) return false;
-            seen = seen || on;
-        }
-    }
-    return true;
-}
-
-/* `less` is `more` gathered over `axes`, the most minor cuts of `more`. */
-static bool gathered(const mw_mesh *mesh, const mw_dim *more, const mw_dim *less, uint32_t axes)
-{
-    if (mw__dim_whole(less)) return true;
-    mw_dim without = mw__dim_without(mesh, more, axes);
-    return cuts_last(more, axes) && mw__dim_equal(&without, less);
-}
-
-static mw_status one_peer_each(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
-                               mw_arena *arena, bool *ret)
-{
-    *ret = false;
-    for (int r = 0; r < mesh->nrank; r++) {
-        if (mw__layout_local_count(mesh, from, r) != mw__layout_local_count(mesh, to, r))
-            return MW_OK;
-    }
-    for (int r = 0; r < mesh->nrank; r++) {
-        mw_pulls pulls;
-        MW_TRY(mw__pulls_make(mesh, from, to, NULL, 0, r, arena, &pulls));
-        for (int i = 1; i < pulls.npull; i++)
-            if (pulls.pull[i].peer != pulls.pull[0].peer) return MW_OK;
-    }
-    *ret = true;
-    return MW_OK;
-}
-
-/* Names a step that moves elements without combining any. */
-static mw_status name_step(const mw_mesh *mesh, const mw_layout *from, mw_arena *arena,
-                           mw_step *step)
-{
-    const mw_layout *to = &step->to;
-    int changed[MW_LAYOUT_DIMS], n = 0;
-    for (int d = 0; d < from->ndim; d++) {
-        if (mw__dim_equal(&from->dim[d], &to->dim[d])) continue;
-        changed[n++] = d;
-        step->axes |= mw__dim_axes(&from->dim[d]) | mw__dim_axes(&to->dim[d]);
-    }
-    step->kind = MW_STEP_exchange;
-    if (n == 1) step->dim = changed[0];
-    if (step->recv_bytes_total == 0) {
-        step->kind = MW_STEP_slice;
-        return MW_OK;
-    }
-    for (int i = 0; i < n && n <= 2; i++) {
-        int d = changed[i], other = changed[n - 1 - i];
-        uint32_t lost = mw__dim_axes(&from->dim[d]) & ~mw__dim_axes(&to->dim[d]);
-        if (!lost || !gathered(mesh, &from->dim[d], &to->dim[d], lost)) continue;
-        if (n == 1) {
-            step->kind = MW_STEP_all_gather;
-            step->axes = lost;
-            return MW_OK;
-        }
-        if ((mw__dim_axes(&to->dim[other]) & ~mw__dim_axes(&from->dim[other])) != lost ||
-            !gathered(mesh, &to->dim[other], &from->dim[other], lost))
-            continue;
-        step->kind = MW_STEP_all_to_all;
-        step->axes = lost;
-        step->dim = d;
-        step->to_dim = other;
-        return MW_OK;
-    }
-    bool one;
-    MW_TRY(one_peer_each(mesh, from, to, arena, &one));
-    if (one) step->kind = MW_STEP_permute;
-    return MW_OK;
-}
-
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static int64_t element_bytes(const mw_layout *l)
@@ -180,7 +93,7 @@ static mw_status add_exchange(mw_plan *plan, const mw_layout *to, mw_arena *aren
     mw_step *step = new_step(plan, MW_STEP_exchange, to);
     step->recv_bytes = moved.largest * bytes;
     step->recv_bytes_total = moved.total * bytes;
-    MW_TRY(name_step(plan->mesh, from, arena, step));
+    MW_TRY(mw__step_name_move(plan->mesh, from, moved.largest, arena, step));
     add_totals(plan, step, mw__team_count(plan->mesh, step->axes), 1);
     return MW_OK;
 }
