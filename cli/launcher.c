@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef CLI_MODULE_FOLDER /* from the program's folder, as it is installed */
@@ -47,6 +48,13 @@ static const char *find_module(char *path, int size)
     return NULL;
 }
 
+/* The launcher ends all ranks as soon as one has failed, and without MPI they can't wait for each
+ * other: the first one, which will tell why, gets a head start. */
+static void wait_for_first(const cli_world *world)
+{
+    if (world->rank != 0) (void)nanosleep(&(struct timespec){0, 300000000}, NULL);
+}
+
 void cli_world_join(cli_world *world, const char *backend)
 {
     bool launched = is_launched(&world->rank);
@@ -59,6 +67,7 @@ void cli_world_join(cli_world *world, const char *backend)
     if (mw_world_find("mpi", world->module, &world->rank, &world->ranks) != MW_OK) {
         world->error = *mw_last_error();
         mw_error_clear();
+        wait_for_first(world);
     }
 }
 
