@@ -59,7 +59,7 @@ fuzz: setup             ## each fuzzer for FUZZ_TIME=60 seconds, from its corpus
 nightly: verify asan tsan tidy coverage  ## everything, slowly: sanitizers, lint, coverage, fuzzers for 10 minutes each
 	@$(MAKE) fuzz FUZZ_TIME=600
 
-docs: setup             ## write what is made from the op table: include/meshwise/ops.h, docs/ops.md and more
+docs: setup             ## write what is made from tables: include/meshwise/ops.h, docs/ops.md, man/meshwise.1
 	@$(call configured,release) && cmake --build build -j $(JOBS) --target gen_ops
 	@tools/gen-docs build/gen_ops
 

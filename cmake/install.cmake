@@ -1,4 +1,5 @@
-# What `make install` lays down: public headers, both libraries, the pkg-config file, the program.
+# What `make install` lays down: public headers, both libraries, the pkg-config file, the program
+# and its manual page.
 # The pkg-config file finds its prefix from where it lies, so an installed tree may move, and names the
 # libraries that a static link needs where this machine has them.
 file(RELATIVE_PATH MW_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
@@ -16,4 +17,5 @@ install(DIRECTORY include/meshwise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES
 install(FILES ${CMAKE_BINARY_DIR}/meshwise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET meshwise_cli)
   install(TARGETS meshwise_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES man/meshwise.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
