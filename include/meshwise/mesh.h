@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 enum {
-    MW_MESH_AXES = 8,      /* axes of a mesh */
+    MW_MESH_AXES = 6,      /* axes of a mesh */
     MW_AXIS_NAME = 31,     /* bytes of an axis name */
     MW_MESH_RANKS = 65536, /* ranks of a mesh */
     MW_LAYOUT_DIMS = 8,    /* dims of a tensor */
