@@ -665,6 +665,21 @@ MW_API mw_tensor * mw__softmax_at(mw_site site, mw_tensor *self, int64_t dim, bo
 MW_API mw_tensor * mw_softmax_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype);
 #define mw_softmax_int(...) mw_softmax_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
+ * Logarithm of the softmax over a dim. */
+MW_API mw_tensor * mw__log_softmax_at(mw_site site, mw_tensor *self, int64_t dim, bool half_to_float);
+#define mw__log_softmax(...) mw__log_softmax_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
+ * Logarithm of the softmax over a dim, computed in and given as dtype. */
+MW_API mw_tensor * mw_log_softmax_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype);
+#define mw_log_softmax_int(...) mw_log_softmax_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
+ * Logarithm of the sum of exponentials over some dims. */
+MW_API mw_tensor * mw_logsumexp_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim);
+#define mw_logsumexp(...) mw_logsumexp_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
  * The rows of weight that indices name. */
 MW_API mw_tensor * mw_embedding_at(mw_site site, mw_tensor *weight, mw_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse);
@@ -690,10 +705,45 @@ MW_API mw_tensor * mw_index_copy__at(mw_site site, mw_tensor *self, int64_t dim,
 MW_API mw_tensor * mw_argmax_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim);
 #define mw_argmax(...) mw_argmax_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+ * The position of the smallest element, the first of equal ones, along a dim or of all. */
+MW_API mw_tensor * mw_argmin_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim);
+#define mw_argmin(...) mw_argmin_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+ * The largest element along a dim, and the first position that has it; NaN wins. */
+MW_API mw_tensor * mw_max_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim, mw_tensor **ret_indices);
+#define mw_max_dim(...) mw_max_dim_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+ * The smallest element along a dim, and the first position that has it; NaN wins. */
+MW_API mw_tensor * mw_min_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim, mw_tensor **ret_indices);
+#define mw_min_dim(...) mw_min_dim_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
  * The k largest elements along a dim, largest first, and their positions. */
 MW_API mw_tensor * mw_topk_at(mw_site site, mw_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted, mw_tensor **ret_indices);
 #define mw_topk(...) mw_topk_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+ * The elements along a dim in rising or falling order, and where they were. */
+MW_API mw_tensor * mw_sort_at(mw_site site, mw_tensor *self, int64_t dim, bool descending, mw_tensor **ret_indices);
+#define mw_sort(...) mw_sort_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
+ * The positions that put the elements along a dim in rising or falling order. */
+MW_API mw_tensor * mw_argsort_at(mw_site site, mw_tensor *self, int64_t dim, bool descending);
+#define mw_argsort(...) mw_argsort_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+ * Sums of all elements up to each one along a dim; of integers in i64. */
+MW_API mw_tensor * mw_cumsum_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype);
+#define mw_cumsum(...) mw_cumsum_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+ * Products of all elements up to each one along a dim; of integers in i64. */
+MW_API mw_tensor * mw_cumprod_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype);
+#define mw_cumprod(...) mw_cumprod_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::cat(Tensor[] tensors, int dim=0) -> Tensor
  * The tensors one after the other along a dim. */

@@ -36,16 +36,3 @@ void mw__softmax_f64(double *row, int64_t n)
     for (int64_t i = 0; i < n; i++)
         row[i] /= sum;
 }
-
-void mw__row_take(mw_view *view, int dim, mw_view *ret_row)
-{
-    *ret_row = (mw_view){view->data, view->dtype, 1, {1}, {1}};
-    if (view->ndim == 0) return;
-    ret_row->shape[0] = view->shape[dim];
-    ret_row->stride[0] = view->stride[dim];
-    view->ndim--;
-    for (int d = dim; d < view->ndim; d++) {
-        view->shape[d] = view->shape[d + 1];
-        view->stride[d] = view->stride[d + 1];
-    }
-}

@@ -60,10 +60,6 @@ int mw__row_kernels_all(const mw__row_kernels *ret[2]);
 /* The same for a row of doubles, by the C library's exp. */
 void mw__softmax_f64(double *row, int64_t n);
 
-/* Takes dim `dim` out of `view`: the row that starts at its first element is *ret_row, the rest
- * stays. A view without dims is a row of one. */
-void mw__row_take(mw_view *view, int dim, mw_view *ret_row);
-
 extern const mw__row_kernels mw__row_kernels_any;
 #if defined(__x86_64__)
 extern const mw__row_kernels mw__row_kernels_avx2;

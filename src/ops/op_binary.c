@@ -3,6 +3,7 @@
  * products in each factor, quotients in the numerator alone.
  * Invariant: integers compute in 64 bits and wrap, as torch's do. */
 #include "ops/elementwise.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
@@ -109,6 +110,7 @@ const mw_op mw_op_add = {
     .doc = "Sum of two tensors, the second multiplied by alpha.",
     .linear_in = MW_ARG(0) | MW_ARG(1),
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_TRUTH,
     .kernel = add_kernel,
     .factors = add_factors,
     .samples = "f32[4, 6], f32[4, 6]; f32[4, 6], f32[6], 2; f64[3, 1], f64[5], -0.5; f32[], f32[]; "
@@ -134,6 +136,7 @@ const mw_op mw_op_add_scalar = {
     .doc = "Sum of a tensor and a number multiplied by alpha.",
     .monotone = 1,
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_MEAN,
     .kernel = add_scalar_kernel,
     .samples =
         "f32[4, 6], 2; f64[5], 0.5, 3; i64[4]<9, 7; i32[4]<9, 0.25; bf16[3, 5], 1.5; f32[], 1; "
@@ -146,6 +149,7 @@ const mw_op mw_op_sub_scalar = {
     .doc = "A tensor less a number multiplied by alpha.",
     .monotone = 1,
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_MEAN,
     .kernel = sub_scalar_kernel,
     .samples = "f32[4, 6], 2; f64[5], 0.5, 3; i64[4]<9, 7; f16[3, 5], 1.5; f32[], 1; f32[0, 2], 1",
 };
@@ -211,6 +215,7 @@ const mw_op mw_op_mul = {
     .doc = "Product of two tensors, element by element.",
     .linear_in = MW_ARG(0) | MW_ARG(1),
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_TRUTH,
     .kernel = mul_kernel,
     .samples = "f32[4, 6], f32[4, 6]; f32[4, 6], f32[6]; f64[3, 1], f64[5]; f32[], f32[4]; "
                "bf16[4, 8], bf16[8]; f16[5, 3], f32[5, 1]; i64[7]<10, i64[7]<10; bool[4], bool[4]; "

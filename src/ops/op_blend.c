@@ -1,6 +1,7 @@
 /* Sums of products in one pass: rsub, addcmul, addcdiv, lerp; and dropout where it does nothing.
  * What is added is a term of its own in the rule, so that a sum over ranks holds it once. */
 #include "ops/elementwise.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 /* ---- rsub: other - alpha self -----------------------------------------------------------------
@@ -38,6 +39,7 @@ const mw_op mw_op_rsub_scalar = {
     .doc = "A number less a tensor multiplied by alpha.",
     .linear_in = MW_ARG(0), /* with other 0 */
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_MEAN,
     .kernel = rsub_kernel,
     .factors = rsub_factors,
     .samples = "f32[4, 6], 1; f64[5], 0, 2; f32[5], 0; bf16[3, 7], 1.5, -1; i64[6]<9, 3; f32[], 1; "
@@ -155,6 +157,7 @@ const mw_op mw_op_lerp_scalar = {
     .doc = "The point between two tensors that a weight says: 0 is self, 1 is end.",
     .linear_in = MW_ARG(0) | MW_ARG(1),
     .same_dtype = MW_ARG(0) | MW_ARG(1),
+    .refuses = MW_REFUSES_EXTREMES,
     .kernel = lerp_scalar_kernel,
     .factors = floats_only,
     .samples = "f32[4, 6], f32[6], 0.25; f64[3, 1], f64[5], 0.75; bf16[4], bf16[4], 0.5; "
@@ -167,6 +170,7 @@ const mw_op mw_op_lerp = {
     .doc = "The point between two tensors that a third one says: 0 is self, 1 is end.",
     .linear_in = MW_ARG(0) | MW_ARG(1),
     .same_dtype = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
+    .refuses = MW_REFUSES_MEAN,
     .kernel = lerp_kernel,
     .factors = floats_only,
     .samples = "f32[4, 6], f32[6], f32[4, 1]; f64[3, 1], f64[5], f64[5]; bf16[4], bf16[4], bf16[]; "

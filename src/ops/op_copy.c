@@ -1,5 +1,6 @@
 /* Copies: the same values in memory of their own, in another dtype, or in somebody else's place. */
 #include "ops/elementwise.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 static mw_status copy_kernel(const mw_kernel_call *k)
@@ -46,6 +47,8 @@ const mw_op mw_op_to_dtype = {
     .linear_in = MW_ARG(0), /* to an equal or wider float */
     .monotone = 1,
     .dtype = MW_OUT_ARG,
+    .refuses = "P(sum) -> P(sum): a sum is rounded once, after its terms are added; P(avg) -> "
+               "P(avg): a mean is rounded once, after its terms are added",
     .kernel = copy_kernel,
     .factors = to_dtype_factors,
     .samples =
@@ -112,6 +115,7 @@ const mw_op mw_op_copy_ = {
     .rule = "self[...], src[...] -> [...]",
     .doc = "Writes the values of src, expanded and converted, where self lies.",
     .dtype = MW_OUT_FIRST,
+    .refuses = MW_REFUSES_WRITTEN,
     .kernel = copy_in_place_kernel,
     .factors = copy_in_place_factors,
     .samples = "f32[4, 6], f32[4, 6]; f32[4, 6], f32[6]; f64[3, 2], f32[3, 1]; bf16[5], f32[5]; "

@@ -3,6 +3,7 @@
  * over the ranks is the look-up, and no table moves. An index outside the whole dim is an error on
  * every rank that sees it, whoever would hold the row. */
 #include "ops/op.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 /* ---- what all of them share --------------------------------------------------------------------
@@ -183,6 +184,7 @@ const mw_op mw_op_index_select = {
     .factors = index_select_factors,
     .monotone = 1,
     .monotone_in = MW_ARG(0),
+    .refuses = MW_REFUSES_TRUTH,
     .kernel = index_select_kernel,
     .samples = "f32[7, 4], 0, i64[3]<7; f32[3, 5, 2], 1, i64[8]<5; bf16[4, 6], -1, i32[2]<6; "
                "i64[5], 0, i64[3]<5; bool[4, 3], 1, i64[5]<3; f32[0, 3], 1, i64[2]<3; "
@@ -259,6 +261,7 @@ const mw_op mw_op_gather = {
     .factors = gather_factors,
     .monotone = 1,
     .monotone_in = MW_ARG(0),
+    .refuses = MW_REFUSES_TRUTH,
     .kernel = gather_kernel,
     .samples =
         "f32[4, 6], 1, i64[4, 3]<6; f32[5, 3, 2], 0, i64[7, 3, 2]<5; "
@@ -289,6 +292,7 @@ const mw_op mw_op_index_copy_ = {
     .rule = "self[... dim:d* ...], index[i*], source[... dim:i* ...] -> [... d* ...]",
     .doc = "Writes the parts of source into self at the places that index names along a dim.",
     .same_dtype = MW_ARG(0) | MW_ARG(3),
+    .refuses = MW_REFUSES_WRITTEN,
     .kernel = index_copy_kernel,
     .samples = "f32[7, 4], 0, i64[2]<7, f32[2, 4]; f32[3, 5, 2], 1, i64[1]<5, f32[3, 1, 2]; "
                "bf16[4, 6], -1, i64[3]<6, bf16[4, 3]; i64[5], 0, i64[2]<5, i64[2]; "

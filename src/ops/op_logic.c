@@ -1,6 +1,7 @@
 /* Truth values and bits: what tests an element, and what joins tests. Elements count as true where
  * they are not 0, NaN among them. */
 #include "ops/compare.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@
         .rule = "self[...] -> [...]",                                                      \
         .doc = does,                                                                       \
         .dtype = MW_OUT_BOOL,                                                              \
+        .refuses = MW_REFUSES_TRUTH,                                                       \
         .kernel = word##_kernel,                                                           \
         .samples = inputs,                                                                 \
     }
@@ -50,6 +52,7 @@ TEST(logical_not, "True where the element is 0.", a == 0, a == 0, a == 0, TEST_S
         .rule = "self[...] other[...] -> [...]",                                           \
         .doc = "True where " does ".",                                                     \
         .dtype = MW_OUT_BOOL,                                                              \
+        .refuses = MW_REFUSES_TRUTH,                                                       \
         .kernel = word##_kernel,                                                           \
         .samples = "bool[4, 6], bool[6]; i64[7]<3, i64[7]<3; f32[3, 1], bool[5]; "         \
                    "f64[4], f64[4]; bool[], bool[]; bool[0, 3], bool[3]",                  \
@@ -98,6 +101,7 @@ static mw_status bitwise_not_kernel(const mw_kernel_call *k)
         .rule = "self[...] other[...] -> [...]",                                     \
         .doc = does " of the elements, bit by bit.",                                 \
         .dtype = MW_OUT_PROMOTE,                                                     \
+        .refuses = MW_REFUSES_TRUTH,                                                 \
         .kernel = word##_kernel,                                                     \
         .factors = bits_factors,                                                     \
         .samples = "bool[4, 6], bool[6]; i64[7], i64[7]; i32[3, 1], i64[5]; u8[4], " \
@@ -113,6 +117,7 @@ const mw_op mw_op_bitwise_not = {
     .rule = "self[...] -> [...]",
     .doc = "Every bit turned over; of a bool, the other value.",
     .dtype = MW_OUT_FIRST,
+    .refuses = MW_REFUSES_TRUTH,
     .kernel = bitwise_not_kernel,
     .factors = bits_factors,
     .samples = "bool[4, 6]; i64[7]; i32[3, 2]; u8[5]; bool[]; bool[0, 3]",

@@ -1,6 +1,7 @@
 /* More ops of one operand: special functions, roundings, clamps. Which extremes they pass, and why
  * none passes a sum, is as in op_unary.c: log1p and log2 are NaN for parts that are too negative,
  * and sign is 0 of NaN, so that a NaN would not win. */
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 #include "ops/unary.h"
 
@@ -178,6 +179,7 @@ const mw_op mw_op_leaky_relu = {
     .doc = "The element where it is positive, else the element times a slope.",
     .monotone = 1,
     .dtype = MW_OUT_FIRST,
+    .refuses = MW_REFUSES_EXTREMES,
     .kernel = leaky_relu_kernel,
     .factors = rising_factors,
     .samples = "f32[4, 6]; f64[5], 0.2; bf16[3, 7], -1; f16[4], 0; f32[], 2; f32[0, 3]",

@@ -4,6 +4,7 @@
  */
 #include "ops/matrix.h"
 #include "ops/op.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 /* ---- what all of them share --------------------------------------------------------------------
@@ -167,6 +168,7 @@ const mw_op mw_op_addmm = {
     .reduce = MW_REDUCE_SUM,
     .linear_in = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
     .same_dtype = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
+    .refuses = MW_REFUSES_BIAS,
     .kernel = addmm_kernel,
     .samples =
         "f32[5], f32[4, 6], f32[6, 5]; f32[4, 5], f32[4, 6], f32[6, 5], beta=0.5, alpha=2; "
@@ -216,6 +218,7 @@ const mw_op mw_op_baddbmm = {
     .reduce = MW_REDUCE_SUM,
     .linear_in = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
     .same_dtype = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
+    .refuses = MW_REFUSES_BIAS,
     .kernel = baddbmm_kernel,
     .samples = "f32[3, 4, 5], f32[3, 4, 6], f32[3, 6, 5]; f32[5], f32[2, 9, 3], f32[2, 3, 5], "
                "beta=2, alpha=3; "
@@ -250,6 +253,7 @@ const mw_op mw_op_linear = {
     .reduce = MW_REDUCE_SUM,
     .linear_in = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
     .same_dtype = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
+    .refuses = MW_REFUSES_BIAS,
     .kernel = linear_kernel,
     .samples = "f32[4, 6], f32[5, 6], f32[5]; f32[2, 3, 6], f32[8, 6]; f32[6], f32[5, 6], f32[5]; "
                "f64[2, 5, 3], f64[4, 3], f64[4]; bf16[2, 8], bf16[6, 8], bf16[6]; "

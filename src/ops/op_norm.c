@@ -1,7 +1,8 @@
 /* Normalisation over the last dims: rms_norm and layer_norm. Sums are taken in double, so that the
  * result is as good as its dtype; elements are read and written once, in f32 (f64 for f64). */
 #include "ops/gemv.h"
-#include "ops/op.h"
+#include "ops/interp.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <float.h>
@@ -224,6 +225,80 @@ static mw_status layer_norm_kernel(const mw_kernel_call *k)
     return run_norm(k, &m);
 }
 
+/* ---- parts: the mean and the mean of squares are one value a row -------------------------------
+ */
+
+static mw_tensor *convert(mw_interp *in, mw_tensor *t, mw_dtype from, mw_dtype to)
+{
+    if (from == to) return t;
+    return MW_EMIT(in, to_dtype, mw__val(t), mw__val_dtype(to), mw__val_bool(false),
+                   mw__val_bool(false), mw__val_none());
+}
+
+/* x / root(mean(x^2) + eps), x being off its mean already; *ret_scale: one over the root. */
+static mw_tensor *emit_scaled(mw_interp *in, mw_tensor *x, mw_value dims, double eps,
+                              mw_tensor **ret_scale)
+{
+    mw_tensor *square = MW_EMIT(in, mul, mw__val(x), mw__val(x));
+    mw_tensor *mean =
+        MW_EMIT(in, mean_dim, mw__val(square), dims, mw__val_bool(true), mw__val_none());
+    mw_tensor *more = MW_EMIT(in, add_scalar, mw__val(mean), mw__val_float(eps), mw__val_int(1));
+    *ret_scale = MW_EMIT(in, rsqrt, mw__val(more));
+    return MW_EMIT(in, mul, mw__val(x), mw__val(*ret_scale));
+}
+
+/* f16 and bf16 are worked on in f32, as the kernel does. ret_out[1] and [2] are set if `stats`. */
+static mw_status norm_parts(mw_interp *in, const mw_call_args *call, mw_tensor *const *operand,
+                            const norm *how, bool stats, mw_tensor **ret_out)
+{
+    int64_t list[MW_MAX_DIMS];
+    int count = call->arg[SHAPE].count, ndim = call->in[0].ndim;
+    for (int i = 0; i < count; i++)
+        list[i] = ndim - count + i;
+    mw_dtype own = call->in[0].dtype, work = own == MW_DTYPE_f64 ? own : MW_DTYPE_f32;
+    mw_value dims = mw__val_ints(list, count), keep = mw__val_bool(true);
+    mw_tensor *x = convert(in, operand[0], own, work), *mean = NULL, *scale;
+    if (how->center) {
+        mean = in->settle(in, MW_EMIT(in, mean_dim, mw__val(x), dims, keep, mw__val_none()));
+        x = MW_EMIT(in, sub, mw__val(x), mw__val(mean), mw__val_int(1));
+    }
+    x = emit_scaled(in, x, dims, how->eps, &scale);
+    int weight = mw__arg_operand(call, WEIGHT);
+    int bias = how->center ? mw__arg_operand(call, WEIGHT + 1) : -1;
+    if (weight >= 0) x = MW_EMIT(in, mul, mw__val(x), mw__val(operand[weight]));
+    if (bias >= 0) x = MW_EMIT(in, add, mw__val(x), mw__val(operand[bias]), mw__val_int(1));
+    ret_out[0] = convert(in, x, work, own);
+    if (stats) {
+        ret_out[1] = convert(in, mean, work, own);
+        ret_out[2] = convert(in, scale, work, own);
+    }
+    return in->status;
+}
+
+static mw_status rms_norm_parts(mw_interp *in, const mw_call_args *call, mw_tensor *const *operand,
+                                mw_tensor **ret_out)
+{
+    const norm how = {.eps = mw__arg_float(call, 3, epsilon(call->in[0].dtype))};
+    return norm_parts(in, call, operand, &how, false, ret_out);
+}
+
+static mw_status layer_norm_parts(mw_interp *in, const mw_call_args *call,
+                                  mw_tensor *const *operand, mw_tensor **ret_out)
+{
+    const norm how = {.center = true, .eps = mw__arg_float(call, 4, 1e-5)};
+    return norm_parts(in, call, operand, &how, false, ret_out);
+}
+
+static mw_status native_layer_norm_parts(mw_interp *in, const mw_call_args *call,
+                                         mw_tensor *const *operand, mw_tensor **ret_out)
+{
+    const norm how = {.center = true, .eps = mw__arg_float(call, 4, 1e-5)};
+    return norm_parts(in, call, operand, &how, true, ret_out);
+}
+
+/* ---- the table's rows --------------------------------------------------------------------------
+ */
+
 const mw_op mw_op_rms_norm = {
     .schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
               "float? eps=None) -> Tensor",
@@ -232,7 +307,10 @@ const mw_op mw_op_rms_norm = {
         "Divides by the root of the mean of squares over the last dims, and multiplies by weight.",
     .linear_in = MW_ARG(2),
     .factors = norm_factors,
+    .refuses = MW_REFUSES_BIAS,
     .kernel = rms_norm_kernel,
+    .parts = rms_norm_parts,
+    .reductions = 1,
     .samples = "f32[4, 6], [6], f32[6], 1e-5; f32[2, 3, 20], [3, 20]; f64[3, 5], [5], f64[5]; "
                "bf16[2, 40], [40], bf16[40], 0.001; f16[5], [5]; f32[0, 4], [4], f32[4]",
 };
@@ -244,7 +322,10 @@ const mw_op mw_op_native_layer_norm = {
     .doc = "Normalises the last dims to mean 0 and deviation 1, then multiplies by weight and adds "
            "bias; also gives the mean and one over the deviation.",
     .factors = norm_factors,
+    .refuses = MW_REFUSES_BIAS,
     .kernel = layer_norm_kernel,
+    .parts = native_layer_norm_parts,
+    .reductions = 2,
     .samples = "f32[4, 6], [6], f32[6], f32[6], 1e-5; f32[2, 3, 20], [3, 20], none, none, 0.001; "
                "f64[3, 5], [5], f64[5], none, 1e-5; bf16[2, 40], [40], bf16[40], bf16[40], 1e-5; "
                "f32[0, 4], [4], f32[4], f32[4], 1e-5",
@@ -257,7 +338,10 @@ const mw_op mw_op_layer_norm = {
     .doc = "Normalises the last dims to mean 0 and deviation 1, then multiplies by weight and adds "
            "bias.",
     .factors = norm_factors,
+    .refuses = MW_REFUSES_BIAS,
     .kernel = layer_norm_kernel,
+    .parts = layer_norm_parts,
+    .reductions = 2,
     .samples = "f32[4, 6], [6], f32[6], f32[6]; f32[2, 3, 20], [3, 20]; f64[3, 5], [5], f64[5]; "
                "f16[2, 33], [33], none, f16[33]; f32[0, 4], [4], f32[4], f32[4]",
 };

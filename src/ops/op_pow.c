@@ -1,6 +1,7 @@
 /* Powers. The exponents that models use (2, 3, 0.5, ...) are products, roots and quotients, as in
  * torch, which are both faster and more exact than pow. */
 #include "ops/elementwise.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
@@ -90,6 +91,7 @@ const mw_op mw_op_pow_tensor_tensor = {
     .rule = "self[...] exponent[...] -> [...]",
     .doc = "Each element to the power of another.",
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_EXTREMES,
     .kernel = pow_kernel,
     .samples = "f32[4, 6]>0, f32[6]; f64[3, 1]>0, f64[5]; i64[6]<5, i64[6]<4; f32[]>0, f32[]; "
                "bf16[4]>0, bf16[4]; f32[0], f32[0]",
@@ -100,6 +102,7 @@ const mw_op mw_op_pow_tensor_scalar = {
     .rule = "self[...] -> [...]",
     .doc = "Each element to the power of a number.",
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_EXTREMES,
     .kernel = pow_scalar_kernel,
     .factors = pow_scalar_factors,
     .samples =

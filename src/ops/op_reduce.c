@@ -4,6 +4,7 @@
 #include "ops/elementwise.h"
 #include "ops/fold.h"
 #include "ops/reduce.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
@@ -142,6 +143,7 @@ const mw_op mw_op_mean = {
     .linear_in = MW_ARG(0),
     .reduce = MW_REDUCE_SUM,
     .dtype = MW_OUT_ARG,
+    .refuses = MW_REFUSES_INTEGERS,
     .kernel = mean_kernel,
     .factors = mean_factors,
     .samples = "f32[4, 6]; f64[5, 2, 3]; bf16[9, 3]; f32[]; i64[6]<9, f32",
@@ -155,6 +157,7 @@ const mw_op mw_op_mean_dim = {
     .linear_in = MW_ARG(0),
     .reduce = MW_REDUCE_SUM,
     .dtype = MW_OUT_ARG,
+    .refuses = MW_REFUSES_INTEGERS,
     .kernel = mean_dim_kernel,
     .factors = mean_dim_factors,
     .samples = "f32[4, 6], [1]; f32[4, 6], [-1], true; f64[2, 5, 3], [0, 2]; f16[9, 3], [0]; "

@@ -1,6 +1,7 @@
 /* Comparisons, and what chooses by their outcome: where and masked_fill.
  * A comparison computes in the promoted dtype of its operands, not in that of its result. */
 #include "ops/compare.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 #include "ops/table.h"
 
@@ -48,6 +49,7 @@ mw_status mw__compare_run(const mw_kernel_call *k, const mw__family *tensor,
         .rule = "self[...] other[...] -> [...]",                                                 \
         .doc = "True where an element " does " the other.",                                      \
         .dtype = MW_OUT_BOOL,                                                                    \
+        .refuses = MW_REFUSES_TRUTH,                                                             \
         .kernel = word##_kernel,                                                                 \
         .samples = "f32[4, 6], f32[6]; f64[3, 1], f64[5]; i64[7]<4, i64[7]<4; bf16[4], f32[4]; " \
                    "i64[5]<3, f32[]; bool[6], bool[6]; f32[0, 3], f32[3]",                       \
@@ -57,6 +59,7 @@ mw_status mw__compare_run(const mw_kernel_call *k, const mw__family *tensor,
         .rule = "self[...] -> [...]",                                                            \
         .doc = "True where an element " does " the number.",                                     \
         .dtype = MW_OUT_BOOL,                                                                    \
+        .refuses = MW_REFUSES_TRUTH,                                                             \
         .kernel = word##_kernel,                                                                 \
         .samples = "f32[4, 6], 0.5; f64[5], 0; i64[7]<4, 2; i64[7]<4, 1.5; f16[3], 0.25; "       \
                    "bool[6], true; f32[], 1; f32[0, 3], 1",                                      \
@@ -203,6 +206,7 @@ const mw_op mw_op_masked_fill_scalar = {
     .monotone = 1,
     .monotone_in = MW_ARG(0),
     .dtype = MW_OUT_FIRST,
+    .refuses = MW_REFUSES_MEAN "; " MW_REFUSES_TRUTH,
     .kernel = masked_fill_kernel,
     .factors = masked_fill_factors,
     .samples = "f32[4, 6], bool[4, 6], 0; f32[2, 4, 6], bool[4, 6], -1e9; f64[5], bool[1], 0.5; "

@@ -4,6 +4,7 @@
 #include "ops/elementwise.h"
 #include "ops/fold.h"
 #include "ops/reduce.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 static uint32_t all_dims(const mw_call_args *call)
@@ -47,6 +48,7 @@ static mw_status truth(const mw_kernel_call *k, bool has_dim, mw_reduce kind)
         .doc = does,                                               \
         .reduce = kind,                                            \
         .dtype = MW_OUT_BOOL,                                      \
+        .refuses = MW_REFUSES_TRUTH,                               \
         .kernel = word##_kernel,                                   \
         .samples = inputs,                                         \
     }
@@ -145,6 +147,7 @@ const mw_op mw_op_prod_dim_int = {
     .doc = "Product along a dim; of integers in i64.",
     .reduce = MW_REDUCE_PROD,
     .dtype = MW_OUT_SUM,
+    .refuses = MW_REFUSES_TRUTH "; S(*) -> P(min): of 0 and 1 it is a product, too",
     .kernel = prod_dim_kernel,
     .samples = "f32[4, 6], 1; f32[4, 6], 0, true; f64[2, 5, 3], -1; bf16[4, 3], 0; i32[7, 2]<5, 0; "
                "bool[3, 4], 1; f32[], 0; f32[0, 3], 0; f32[3, 4], 1, false, f64",

@@ -3,6 +3,7 @@
  * one small reduction. NaN wins. */
 #include "ops/fold.h"
 #include "ops/interp.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
@@ -153,6 +154,7 @@ const mw_op mw_op_linalg_vector_norm = {
     .doc = "The norm of some order over some dims; inf and -inf are the extremes, 0 counts.",
     .dtype = MW_OUT_ARG,
     .factors = norm_factors,
+    .refuses = MW_REFUSES_PARTS,
     .kernel = norm_kernel,
     .parts = norm_parts,
     .reductions = 1,
@@ -168,6 +170,7 @@ const mw_op mw_op_norm_scalaropt_dim = {
     .rule = "self[... dim:d^ ...] -> [...]",
     .doc = "The norm of order p over some dims; None is 2.",
     .factors = norm_factors,
+    .refuses = MW_REFUSES_PARTS,
     .kernel = norm_kernel,
     .parts = norm_parts,
     .reductions = 1,

@@ -4,6 +4,7 @@
 #define OPS_UNARY_H
 
 #include "ops/elementwise.h"
+#include "ops/refuses.h"
 
 /* The rows, the family and the kernel of an op that gives floats. */
 #define FLOAT_UNARY(word, f32_expression, f64_expression)                               \
@@ -38,6 +39,7 @@
         .doc = does,                                        \
         .monotone = (rises),                                \
         .dtype = (out),                                     \
+        .refuses = MW_REFUSES_UNARY,                        \
         .kernel = word##_kernel,                            \
         .samples = (inputs),                                \
     }

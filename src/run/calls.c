@@ -802,6 +802,24 @@ mw_tensor * mw_softmax_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_dty
     return mw__call_op(site, &mw_op_softmax_int, args, 3);
 }
 
+mw_tensor * mw__log_softmax_at(mw_site site, mw_tensor *self, int64_t dim, bool half_to_float)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(half_to_float)};
+    return mw__call_op(site, &mw_op__log_softmax, args, 3);
+}
+
+mw_tensor * mw_log_softmax_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_log_softmax_int, args, 3);
+}
+
+mw_tensor * mw_logsumexp_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(dim, ndim), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_logsumexp, args, 3);
+}
+
 mw_tensor * mw_embedding_at(mw_site site, mw_tensor *weight, mw_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse)
 {
     const mw_value args[] = {v_tensor(weight), v_tensor(indices), v_integer(padding_idx), v_boolean(scale_grad_by_freq), v_boolean(sparse)};
@@ -832,6 +850,30 @@ mw_tensor * mw_argmax_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdi
     return mw__call_op(site, &mw_op_argmax, args, 3);
 }
 
+mw_tensor * mw_argmin_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim)
+{
+    const mw_value args[] = {v_tensor(self), v_maybe_integer(dim), v_boolean(keepdim)};
+    return mw__call_op(site, &mw_op_argmin, args, 3);
+}
+
+mw_tensor * mw_max_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim, mw_tensor **ret_indices)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(keepdim)};
+    mw_tensor *out[2];
+    if (call_list(site, &mw_op_max_dim, args, 3, out, 2) < 0) return NULL;
+    if (ret_indices) *ret_indices = out[1];
+    return out[0];
+}
+
+mw_tensor * mw_min_dim_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim, mw_tensor **ret_indices)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(keepdim)};
+    mw_tensor *out[2];
+    if (call_list(site, &mw_op_min_dim, args, 3, out, 2) < 0) return NULL;
+    if (ret_indices) *ret_indices = out[1];
+    return out[0];
+}
+
 mw_tensor * mw_topk_at(mw_site site, mw_tensor *self, int64_t k, int64_t dim, bool largest, bool sorted, mw_tensor **ret_indices)
 {
     const mw_value args[] = {v_tensor(self), v_integer(k), v_integer(dim), v_boolean(largest), v_boolean(sorted)};
@@ -839,6 +881,33 @@ mw_tensor * mw_topk_at(mw_site site, mw_tensor *self, int64_t k, int64_t dim, bo
     if (call_list(site, &mw_op_topk, args, 5, out, 2) < 0) return NULL;
     if (ret_indices) *ret_indices = out[1];
     return out[0];
+}
+
+mw_tensor * mw_sort_at(mw_site site, mw_tensor *self, int64_t dim, bool descending, mw_tensor **ret_indices)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(descending)};
+    mw_tensor *out[2];
+    if (call_list(site, &mw_op_sort, args, 3, out, 2) < 0) return NULL;
+    if (ret_indices) *ret_indices = out[1];
+    return out[0];
+}
+
+mw_tensor * mw_argsort_at(mw_site site, mw_tensor *self, int64_t dim, bool descending)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_boolean(descending)};
+    return mw__call_op(site, &mw_op_argsort, args, 3);
+}
+
+mw_tensor * mw_cumsum_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_cumsum, args, 3);
+}
+
+mw_tensor * mw_cumprod_at(mw_site site, mw_tensor *self, int64_t dim, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_maybe_dtype(dtype)};
+    return mw__call_op(site, &mw_op_cumprod, args, 3);
 }
 
 mw_tensor * mw_cat_at(mw_site site, mw_tensor *const *tensors, int ntensors, int64_t dim)
