@@ -75,10 +75,10 @@ static mw_status measure(const mw_mesh *mesh, mw_plan *plan, double *exchange, d
         *exchange = MW_MIN(*exchange, (mw__now() - start) * 1e6);
     }
     mw_plan_options options = {.steps = MW_STEPS_CLASSIC, .minimize = MW_MINIMIZE_BYTES};
-    bool above;
+    mw_classic_notes notes;
     double start = mw__now();
     if (status == MW_OK)
-        status = mw__plan_classic(mesh, &from, &to, &options, &arena, plan, &above);
+        status = mw__plan_classic(mesh, &from, &to, &options, &arena, plan, &notes);
     *classic = (mw__now() - start) * 1e6;
     mw__arena_done(&arena);
     return status;

@@ -221,13 +221,17 @@ static mw_status two_levels(chooser *c)
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-static mw_status classic(chooser *c, mw_minimize minimize)
+/* A second search, for the other measure, has to be cheap: it is for the alternatives. */
+enum { MUCH_WORK = 20000 };
+
+static mw_status classic(chooser *c, mw_minimize minimize, int64_t *ret_work)
 {
     mw_plan_options options = *c->options;
     options.minimize = minimize;
-    bool above;
+    mw_classic_notes notes;
     MW_TRY(mw__plan_classic(c->mesh, c->from, c->to, &options, c->arena, &next_candidate(c)->plan,
-                            &above));
+                            &notes));
+    *ret_work = notes.work;
     return keep(c);
 }
 
@@ -284,9 +288,11 @@ mw_status mw__plan_candidates(const mw_mesh *mesh, const mw_layout *from, const 
         }
         if (options->topology && c.one_mesh) MW_TRY(two_levels(&c));
     }
-    MW_TRY(classic(&c, options->minimize));
-    MW_TRY(
-        classic(&c, options->minimize == MW_MINIMIZE_TIME ? MW_MINIMIZE_BYTES : MW_MINIMIZE_TIME));
+    int64_t work;
+    MW_TRY(classic(&c, options->minimize, &work));
+    mw_minimize other =
+        options->minimize == MW_MINIMIZE_TIME ? MW_MINIMIZE_BYTES : MW_MINIMIZE_TIME;
+    if (work <= MUCH_WORK) MW_TRY(classic(&c, other, &work));
     MW_TRY(gather_and_slice(&c));
     choose(&c);
     return MW_OK;

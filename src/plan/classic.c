@@ -15,7 +15,7 @@ enum { MOST_ORDERS = 12 };
 static const struct {
     double hurry;
     int fan, work;
-} passes[] = {{1000, 1, 12000}, {2, 4, 12000}, {1, 24, 24000}, {1, INT_MAX, 32000}};
+} passes[] = {{1000, 1, 12000}, {2, 4, 12000}, {1, 24, 24000}, {1, INT_MAX, 24000}};
 
 typedef struct planner {
     const mw_mesh *mesh, *to_mesh;
@@ -24,6 +24,7 @@ typedef struct planner {
     mw_layout from, to; /* between the local steps at both ends */
     mw_plan *plan;
     space *space;
+    int64_t work;
 } planner;
 
 /* ---- steps -------------------------------------------------------------------------------------
@@ -283,6 +284,7 @@ static mw_status search_once(planner *p, const uint32_t *axes, int order[2][MW_M
     if (!ok) return MW_OK;
     MW_TRY(mw__space_search(p->space, pr, &from, &to, path, permuted, &n, &cost));
     pr->work -= p->space->worked;
+    p->work += p->space->worked;
     if (n == 0) return MW_OK;
     mw_step kept[1] = {p->plan->step[0]};
     int nkept = p->plan->nstep;
@@ -368,7 +370,7 @@ static void gather_and_slice(planner *p)
 
 mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from, const mw_layout *to,
                            const mw_plan_options *options, mw_arena *arena, mw_plan *ret,
-                           bool *ret_above)
+                           mw_classic_notes *ret_notes)
 {
     planner *p = mw__arena_zalloc(arena, sizeof *p);
     if (!p) return MW_NOMEM();
@@ -381,7 +383,7 @@ mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from, const mw_
     p->to_mesh =
         options->to_mesh && !mw_mesh_same(mesh, options->to_mesh) ? options->to_mesh : mesh;
     mw__plan_start(mesh, from, ret);
-    *ret_above = false;
+    *ret_notes = (mw_classic_notes){false, 0};
     if (p->to_mesh == mesh && mw_layout_equal(from, to)) return MW_OK;
     add_scale(p, from, to);
     set_target(p, to);
@@ -393,13 +395,14 @@ mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from, const mw_
     if (!found && one_mesh && mesh->nrank <= MOST_RANKS)
         MW_TRY(search_orders(p, true, largest, &found));
     if (!found) {
-        *ret_above = true;
+        ret_notes->above = true;
         MW_TRY(search_orders(p, false, INFINITY, &found));
     }
     if (!found) gather_and_slice(p);
     if (ret->nstep == 1 && ret->step[0].kind == MW_STEP_relabel) ret->nstep = 0;
     if (!add_mask(p, to))
         return MW_FAIL(MW_ERR_UNSUPPORTED, "a plan of more than %d steps", MW_PLAN_STEPS);
+    ret_notes->work = p->work;
     mw_replay replay;
     return mw__plan_replay(ret, options->topology, arena, &replay);
 }

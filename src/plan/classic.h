@@ -5,13 +5,19 @@
 
 #include "plan/topology.h"
 
+/* What planning says besides the plan. */
+typedef struct mw_classic_notes {
+    bool above;   /* no plan was found whose states are all within source and target */
+    int64_t work; /* of the searches: nodes reached, or as many looks at ranks as cost the same */
+} mw_classic_notes;
+
 /* The best plan found from one layout to another, which may lie on another mesh over the same
  * ranks. No state's shard is larger than the larger of source and target, unless no such plan is
- * found: then *ret_above is true. Steps are filled in by mw__plan_replay. Fails as mw__plan_make.
+ * found: the notes say so. Steps are filled in by mw__plan_replay. Fails as mw__plan_make.
  * Pure. */
 MW_NODISCARD mw_status mw__plan_classic(const mw_mesh *mesh, const mw_layout *from,
                                         const mw_layout *to, const mw_plan_options *options,
-                                        mw_arena *arena, mw_plan *ret, bool *ret_above);
+                                        mw_arena *arena, mw_plan *ret, mw_classic_notes *ret_notes);
 
 /* What a plan does to every rank; also written into the plan's totals and its steps' numbers. */
 typedef struct mw_replay {

@@ -9,40 +9,9 @@
  * Elsewhere the first few that come along are tried. */
 #include "plan/classic_search.h"
 
-enum { MOST_NODES = 60000, MOST_HEAP = 200000, BUCKETS = 1 << 14, HUBS = 3, SHAPES = 4 };
+enum { MOST_NODES = 60000, MOST_HEAP = 200000, BUCKETS = 1 << 14, SHAPES = 4 };
 
-typedef struct node {
-    state at;
-    double cost, ahead; /* from the source; at least to the target */
-    int32_t before;     /* node that leads here, -1 */
-    int32_t next;       /* of its bucket */
-    double settled;     /* the cost at which it was expanded; < 0: not yet */
-} node;
-
-typedef struct heap_item {
-    double key;
-    int32_t node;
-} heap_item;
-
-/* Work is a pure measure, the same on every machine: nodes reached, and ranks looked at, of which
- * so many cost as much as a node. */
-enum { LOOKS_OF_ONE = 24 };
-
-typedef struct search {
-    space *space;
-    const pricing *pricing;
-    state goal;
-    double goal_shard;
-    mw_link best_link;
-    node *nodes;
-    int nnode;
-    int32_t *bucket;
-    heap_item *heap;
-    int nheap;
-    int64_t work;
-} search;
-
-static bool is_tired(const search *s)
+bool mw__search_tired(const search *s)
 {
     return s->space->full || s->work + s->space->looks / LOOKS_OF_ONE > s->pricing->work;
 }
@@ -60,7 +29,7 @@ static uint32_t axes_of(const space *s, int side_index, uint32_t bits)
 }
 
 /* `bits`: the parts of axes whose ranks talk. */
-static double price(const search *s, int side_index, double elements, uint32_t bits, int phases)
+double mw__search_price(const search *s, int side_index, double elements, uint32_t bits, int phases)
 {
     double bytes = elements * s->pricing->bytes_each;
     if (s->pricing->minimize == MW_MINIMIZE_BYTES)
@@ -73,9 +42,15 @@ static double price(const search *s, int side_index, double elements, uint32_t b
     return phases * link.latency_us + bytes / link.bytes_per_us;
 }
 
+/* Less than anything that is paid for. */
+double mw__search_tie(const search *s)
+{
+    return 1e-5 * s->pricing->bytes_each / s->best_link.bytes_per_us;
+}
+
 /* At least what is still to be paid: all that the target holds and this state lacks, or the whole
  * target shard where terms are still to be combined. */
-static double ahead_of(const search *s, const state *at)
+double mw__search_ahead(const search *s, const state *at)
 {
     double elements = s->goal_shard;
     if (at->partial == s->goal.partial) elements = mw__state_moved(s->space, at, &s->goal);
@@ -116,7 +91,7 @@ static heap_item pop(search *s)
     return top;
 }
 
-static int32_t find(const search *s, const state *at, uint64_t *ret_hash)
+int32_t mw__search_find(const search *s, const state *at, uint64_t *ret_hash)
 {
     *ret_hash = 0x9e3779b97f4a7c15u;
     for (int d = 0; d < s->space->ndim; d++)
@@ -130,19 +105,19 @@ static int32_t find(const search *s, const state *at, uint64_t *ret_hash)
 }
 
 /* Reaches a node at a cost; from there at least `ahead` is to be paid, < 0: not yet known. */
-static void reach_node(search *s, const state *at, double cost, double ahead, int before)
+void mw__search_reach(search *s, const state *at, double cost, double ahead, int before)
 {
     if (cost >= s->pricing->bound) return;
     s->work++;
     uint64_t hash;
-    int32_t n = find(s, at, &hash);
+    int32_t n = mw__search_find(s, at, &hash);
     if (n < 0) {
         if (s->nnode == MOST_NODES) {
             s->space->full = true;
             return;
         }
         n = s->nnode++;
-        if (ahead < 0) ahead = ahead_of(s, at);
+        if (ahead < 0) ahead = mw__search_ahead(s, at);
         s->nodes[n] = (node){*at, cost, ahead, before, s->bucket[hash], -1};
         s->bucket[hash] = n;
     } else if (cost >= s->nodes[n].cost) {
@@ -156,22 +131,25 @@ static void reach_node(search *s, const state *at, double cost, double ahead, in
 
 static void reach(search *s, const state *at, double cost, int before)
 {
-    reach_node(s, at, cost, -1, before);
+    mw__search_reach(s, at, cost, -1, before);
 }
 
 /* ---- edges -------------------------------------------------------------------------------------
  */
 
-static bool fits(const search *s, const state *at)
+bool mw__search_fits(const search *s, const state *at)
 {
     return mw__state_shard(s->space, at) <= s->pricing->largest;
 }
 
 static void reach_moved(search *s, const state *now, const state *next, uint32_t bits, int from)
 {
-    if (!fits(s, next)) return;
+    if (!mw__search_fits(s, next)) return;
     double moved = mw__state_moved(s->space, now, next);
-    reach(s, next, s->nodes[from].cost + price(s, next->side, moved, bits, 1), from);
+    double cost = s->nodes[from].cost + mw__search_price(s, next->side, moved, bits, 1);
+    /* of two that cost the same, the one that changes mesh first */
+    if (next->side + 1 < s->space->nside) cost += mw__search_tie(s);
+    reach(s, next, cost, from);
 }
 
 static void slices(search *s, const state *now, int from)
@@ -186,7 +164,7 @@ static void slices(search *s, const state *now, int from)
             state next = *now;
             next.seq[d] = mw__seq_child(sp, now->side, d, now->seq[d], a);
             if (next.seq[d] < 0) continue;
-            reach(s, &next, s->nodes[from].cost + price(s, now->side, 0, 0, 1), from);
+            reach(s, &next, s->nodes[from].cost + mw__search_price(s, now->side, 0, 0, 1), from);
         }
     }
 }
@@ -200,13 +178,13 @@ static void slice_to_shape(search *s, state *next, int d, uint32_t busy, int *le
     while (d < sp->ndim && sp->seqs[next->seq[d]].ways == sp->seqs[s->goal.seq[d]].ways)
         d++;
     if (d == sp->ndim) {
-        reach(s, next, s->nodes[from].cost + price(s, next->side, 0, 0, 1), from);
+        reach(s, next, s->nodes[from].cost + mw__search_price(s, next->side, 0, 0, 1), from);
         (*left)--;
         return;
     }
     int32_t here = next->seq[d];
     if (sp->fixed[d]) return;
-    for (int a = 0; a<sd->nbase && * left> 0 && !is_tired(s); a++) {
+    for (int a = 0; a<sd->nbase && * left> 0 && !mw__search_tired(s); a++) {
         const atom *t = &sd->atoms[a];
         if (busy & t->bits || sp->seqs[s->goal.seq[d]].ways % (sp->seqs[here].ways * t->size) != 0)
             continue;
@@ -323,166 +301,15 @@ static void reductions(search *s, const state *now, int from)
         bool two = mw__all_reduce_in_two_phases(sd->mesh, reduce, nreduce);
         double chunk = (double)(((int64_t)whole + (int64_t)terms - 1) / (int64_t)terms);
         double moved = two ? chunk * (terms - 1) + whole - chunk : whole * (terms - 1);
-        reach(s, &next, s->nodes[from].cost + price(s, 0, moved, bits, two ? 2 : 1), from);
+        reach(s, &next, s->nodes[from].cost + mw__search_price(s, 0, moved, bits, two ? 2 : 1),
+              from);
         for (int d = 0; d < sp->ndim; d++) {
             state cut = next;
             if (sp->fixed[d] || !append(s, &cut, d, &l)) continue;
             moved = mw__state_moved(sp, now, &cut) + mw__state_shard(sp, &cut) * (terms - 1);
-            reach(s, &cut, s->nodes[from].cost + price(s, 0, moved, bits, 1), from);
+            reach(s, &cut, s->nodes[from].cost + mw__search_price(s, 0, moved, bits, 1), from);
         }
     }
-}
-
-/* ---- permutes ----------------------------------------------------------------------------------
- */
-
-/* Goes to the place where all permutes into `to_side` meet that start from shards of this shape. */
-static void enter_hub(search *s, const state *now, int to_side, int from)
-{
-    space *sp = s->space;
-    state hub = *now;
-    bool even = to_side == now->side, cut = to_side != now->side;
-    for (int d = 0; d < sp->ndim; d++) {
-        const seq *q = &sp->seqs[now->seq[d]];
-        cut = cut || (q->depth > 0 && !q->opaque);
-        even = even && (q->even || sp->coarse);
-        /* a dim cut all at once stays as it is, and is its own shape */
-        hub.seq[d] = q->opaque ? -1 - now->seq[d] : (int32_t)q->ways;
-    }
-    if (!cut || (to_side != now->side && now->partial)) return;
-    if (now->side == 1) to_side = 1;
-    bool soon = s->pricing->hurry > 1;
-    for (int slot = 0; slot < (even || soon ? 1 : HUBS); slot++) {
-        uint64_t hash;
-        hub.hub = (uint8_t)(1 + 2 * slot + to_side);
-        int32_t n = find(s, &hub, &hash);
-        bool mine = n >= 0 && s->nodes[n].before == from;
-        if (mine) return;
-        if (n >= 0 && !(even && s->nodes[from].cost < s->nodes[n].cost)) continue;
-        double ahead = s->nodes[from].ahead;
-        if (even || soon)
-            ahead = MW_MAX(ahead, price(s, now->side, mw__state_shard(sp, now), ~0u, 1));
-        reach_node(s, &hub, s->nodes[from].cost, ahead, from);
-        return;
-    }
-}
-
-typedef struct fan {
-    search *s;
-    const state *start;
-    int hub, to_side;
-    uint32_t bits; /* of the start: the ranks that talk are at least those */
-    int found;     /* arrangements */
-    int64_t ways[MW_LAYOUT_DIMS];
-} fan;
-
-static bool same_cuts(const mw_dim *a, const mw_dim *b)
-{
-    if (a->nfactor != b->nfactor || a->ncut != b->ncut) return false;
-    if (memcmp(a->factor, b->factor, sizeof a->factor) != 0) return false;
-    if (memcmp(a->cuts, b->cuts, sizeof a->cuts) != 0) return false;
-    for (int i = 0; i < a->ncut; i++)
-        if (a->cut[i].size != b->cut[i].size || a->cut[i].joint != b->cut[i].joint ||
-            (a->cut[i].axis < 0) != (b->cut[i].axis < 0))
-            return false;
-    return true;
-}
-
-static bool same_order(const fan *f, const state *next)
-{
-    const space *sp = f->s->space;
-    for (int d = 0; d < sp->ndim; d++) {
-        const seq *p = &sp->seqs[f->start->seq[d]], *q = &sp->seqs[next->seq[d]];
-        if (p->depth != q->depth) return false;
-        for (; p->parent >= 0; p = &sp->seqs[p->parent], q = &sp->seqs[q->parent])
-            if (p->atom != q->atom) return false;
-    }
-    return true;
-}
-
-static void arrive(fan *f, const state *next)
-{
-    search *s = f->s;
-    space *sp = s->space;
-    const side *sd = &sp->side[f->to_side];
-    if (memcmp(next, f->start, sizeof *next) == 0 || !fits(s, next)) return;
-    f->found++;
-    double cost = s->nodes[f->hub].cost, ahead = ahead_of(s, next);
-    if (cost + ahead >= s->pricing->bound) return;
-    double moved = mw__state_moved(sp, f->start, next);
-    uint32_t bits = f->bits | (mw__state_bits(sp, next) & ~sd->busy);
-    if (f->to_side != f->start->side) bits = ~0u;
-    cost += price(s, f->to_side, moved, bits, 1);
-    /* of two that cost the same, the one that leaves the order of axes alone */
-    if (!same_order(f, next)) cost += 1e-5 * s->pricing->bytes_each / s->best_link.bytes_per_us;
-    reach_node(s, next, cost, ahead, f->hub);
-}
-
-/* How soon an atom is tried for dim d: those by which the target continues, then those that are
- * there, then others. */
-static int turn_of(const fan *f, int d, int32_t here, int a)
-{
-    const space *sp = f->s->space;
-    if (f->to_side == f->s->goal.side)
-        for (int32_t g = f->s->goal.seq[d]; g >= 0 && sp->seqs[g].depth > sp->seqs[here].depth;
-             g = sp->seqs[g].parent)
-            if (sp->seqs[g].parent == here && sp->seqs[g].atom == a) return 0;
-    return f->to_side == f->start->side &&
-                   (sp->side[f->to_side].atoms[a].bits & ~sp->seqs[f->start->seq[d]].bits) == 0
-               ? 1
-               : 2;
-}
-
-/* Every arrangement of atoms whose counts of chunks per dim are those of the start. */
-static void spread(fan *f, state *next, int d, uint32_t busy)
-{
-    search *s = f->s;
-    space *sp = s->space;
-    const side *sd = &sp->side[f->to_side];
-    while (d < sp->ndim && sp->seqs[next->seq[d]].ways == f->ways[d])
-        d++;
-    if (d == sp->ndim) {
-        arrive(f, next);
-        return;
-    }
-    int32_t here = next->seq[d];
-    const seq *q = &sp->seqs[f->start->seq[d]];
-    bool few = s->pricing->most_fan < INT_MAX;
-    int first = q->opaque ? sd->npart : 0, end = q->opaque ? sd->natom : sd->npart;
-    for (int turn = 0; turn < (few ? 3 : 1); turn++)
-        for (int a = first; a < end && f->found < s->pricing->most_fan && !is_tired(s); a++) {
-            const atom *t = &sd->atoms[a];
-            if (busy & t->bits || f->ways[d] % (sp->seqs[here].ways * t->size) != 0) continue;
-            if (t->whole && !same_cuts(t->whole, sp->side[f->start->side].atoms[q->atom].whole))
-                continue;
-            if (few && turn_of(f, d, here, a) != turn) continue;
-            next->seq[d] = mw__seq_child(sp, f->to_side, d, here, a);
-            if (next->seq[d] >= 0) spread(f, next, d, busy | t->bits);
-        }
-    next->seq[d] = here;
-}
-
-static void leave_hub(search *s, int hub)
-{
-    space *sp = s->space;
-    const state start = s->nodes[s->nodes[hub].before].at;
-    fan f = {.s = s, .start = &start, .hub = hub, .to_side = (s->nodes[hub].at.hub - 1) % 2};
-    const side *sd = &sp->side[f.to_side];
-    state next = start;
-    next.side = (uint8_t)f.to_side;
-    next.partial = start.partial;
-    uint32_t busy = sd->busy;
-    for (int i = 0; i < sp->from->npartial && f.to_side == 0; i++)
-        if (start.partial >> i & 1) busy |= sp->partial_bits[i];
-    f.bits = mw__state_bits(sp, &start) & ~sp->side[start.side].busy;
-    for (int d = 0; d < sp->ndim; d++) {
-        const seq *q = &sp->seqs[start.seq[d]];
-        bool stays = q->opaque && f.to_side == start.side;
-        f.ways[d] = q->ways;
-        if (stays) busy |= q->bits;
-        next.seq[d] = stays ? start.seq[d] : sd->root[d];
-    }
-    spread(&f, &next, 0, busy);
 }
 
 /* ---- the search --------------------------------------------------------------------------------
@@ -492,19 +319,19 @@ static void expand(search *s, int n)
 {
     const state now = s->nodes[n].at;
     if (now.hub) {
-        leave_hub(s, n);
+        mw__search_leave_hub(s, n);
         return;
     }
     if (now.side == s->goal.side && now.partial == s->goal.partial && s->nodes[n].ahead <= 0)
-        reach(s, &s->goal, s->nodes[n].cost + price(s, now.side, 0, 0, 1), n);
+        reach(s, &s->goal, s->nodes[n].cost + mw__search_price(s, now.side, 0, 0, 1), n);
     slices(s, &now, n);
     state shaped = now;
     int left = SHAPES;
     slice_to_shape(s, &shaped, 0, mw__state_bits(s->space, &now), &left, n);
     suffixes(s, &now, n);
     reductions(s, &now, n);
-    enter_hub(s, &now, now.side, n);
-    if (now.side + 1 < s->space->nside) enter_hub(s, &now, now.side + 1, n);
+    mw__search_enter_hub(s, &now, now.side, n);
+    if (now.side + 1 < s->space->nside) mw__search_enter_hub(s, &now, now.side + 1, n);
 }
 
 static mw_status allocate(search *s)
@@ -561,7 +388,7 @@ mw_status mw__space_search(space *sp, const pricing *p, const state *from, const
     set_best_link(s);
     reach(s, from, 0, -1);
     sp->looks = 0;
-    while (s->nheap > 0 && !is_tired(s)) {
+    while (s->nheap > 0 && !mw__search_tired(s)) {
         heap_item item = pop(s);
         node *n = &s->nodes[item.node];
         if (n->settled >= 0 && n->settled <= n->cost) continue;

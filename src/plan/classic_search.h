@@ -124,4 +124,56 @@ MW_NODISCARD mw_status mw__space_search(space *s, const pricing *p, const state 
                                         const state *to, state *path, bool *permuted, int *ret_n,
                                         double *ret_cost);
 
+/* ---- inside a search: classic_search.c, classic_permute.c ---- */
+
+typedef struct node {
+    state at;
+    double cost, ahead; /* from the source; at least to the target */
+    int32_t before;     /* node that leads here, -1 */
+    int32_t next;       /* of its bucket */
+    double settled;     /* the cost at which it was expanded; < 0: not yet */
+} node;
+
+typedef struct heap_item {
+    double key;
+    int32_t node;
+} heap_item;
+
+/* Work is a pure measure, the same on every machine: nodes reached, and ranks looked at, of which
+ * so many cost as much as a node. */
+enum { LOOKS_OF_ONE = 24 };
+
+typedef struct search {
+    space *space;
+    const pricing *pricing;
+    state goal;
+    double goal_shard;
+    mw_link best_link;
+    node *nodes;
+    int nnode;
+    int32_t *bucket;
+    heap_item *heap;
+    int nheap;
+    int64_t work;
+} search;
+
+bool mw__search_tired(const search *s);
+
+/* What a step costs whose ranks talk over the parts in `bits` and receive so many elements. */
+double mw__search_price(const search *s, int side, double elements, uint32_t bits, int phases);
+double mw__search_tie(const search *s); /* less than anything that is paid for */
+double mw__search_ahead(const search *s, const state *at);
+bool mw__search_fits(const search *s, const state *at); /* within memory */
+
+/* The node of a state, -1 where it has not been reached; and its bucket. */
+int32_t mw__search_find(const search *s, const state *at, uint64_t *ret_hash);
+
+/* Reaches a node at a cost; from there at least `ahead` is to be paid, < 0: not yet known. */
+void mw__search_reach(search *s, const state *at, double cost, double ahead, int before);
+
+/* To the place where all permutes into `to_side` meet that start from shards of this shape, and
+ * from there to all arrangements. */
+void mw__search_enter_hub(search *s, const state *now, int to_side, int from);
+void mw__search_leave_hub(search *s, int hub);
+
 #endif

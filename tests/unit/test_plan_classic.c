@@ -111,7 +111,7 @@ typedef struct planned {
     mw_layout from, to;
     mw_arena arena;
     mw_plan plan;
-    bool above;
+    mw_classic_notes notes;
 } planned;
 
 static void read_pair(planned *p, const char *mesh, const char *to_mesh, const char *from,
@@ -138,7 +138,7 @@ static void make_plan(planned *p, mw_minimize minimize)
     mw_plan_options options = {
         .steps = MW_STEPS_CLASSIC, .minimize = minimize, .to_mesh = p->to_mesh};
     assert_int_equal(
-        mw__plan_classic(p->mesh, &p->from, &p->to, &options, &p->arena, &p->plan, &p->above),
+        mw__plan_classic(p->mesh, &p->from, &p->to, &options, &p->arena, &p->plan, &p->notes),
         MW_OK);
 }
 
@@ -299,7 +299,7 @@ static void check_steps(const planned *p)
 {
     int64_t source = mw__layout_largest_shard(p->mesh, &p->from);
     int64_t target = mw__layout_largest_shard(p->to_mesh, &p->to);
-    if (!p->above && p->plan.peak_bytes > 4 * MW_MAX(source, target))
+    if (!p->notes.above && p->plan.peak_bytes > 4 * MW_MAX(source, target))
         fail_msg("%s: peak %lld B", text_of(p), (long long)p->plan.peak_bytes);
     for (int i = 0; i < p->plan.nstep; i++)
         if (p->plan.step[i].kind == MW_STEP_exchange)
@@ -317,7 +317,8 @@ static void test_known_pairs_cost_no_more_than_the_best_known(void **state)
             fail_msg("mesh %s, %s: %lld B, known are %lld and %lld", known[i].mesh, text_of(&p),
                      (long long)p.plan.recv_bytes, (long long)known[i].shardy,
                      (long long)known[i].best);
-        if (p.above) fail_msg("mesh %s, %s: needs too much memory", known[i].mesh, text_of(&p));
+        if (p.notes.above)
+            fail_msg("mesh %s, %s: needs too much memory", known[i].mesh, text_of(&p));
         check_steps(&p);
         check_plan(&p);
         end_pair(&p);
@@ -523,7 +524,7 @@ static void test_dims_that_no_axis_order_describes_are_reached(void **state)
         planned p;
         read_pair(&p, "x=2,y=3", NULL, cases[i].from, cases[i].to);
         make_plan(&p, MW_MINIMIZE_BYTES);
-        assert_false(p.above);
+        assert_false(p.notes.above);
         check_steps(&p);
         check_plan(&p);
         end_pair(&p);
