@@ -66,12 +66,15 @@ mw_status mw__op_add(const mw_op *op)
     added *a = libc->resize(libc->user, NULL, 0, sizeof *a);
     if (!a) return MW_NOMEM();
     memset(a, 0, sizeof *a);
+    const mw_error kept = mw__ctx_get()->error;
     mw_status status = mw__op_read(op, &a->info);
     a->info.word = a->info.schema.name;
     if (status == MW_OK) status = check_free(&a->info);
     if (status != MW_OK) { /* perhaps another thread has just added it */
         (void)libc->resize(libc->user, a, sizeof *a, 0);
-        return mw__op_info_of(op) ? MW_OK : status;
+        if (!mw__op_info_of(op)) return status;
+        mw__ctx_get()->error = kept;
+        return MW_OK;
     }
     a->next = atomic_load_explicit(&newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&newest, &a->next, a, memory_order_release,

@@ -75,13 +75,13 @@ static double price_of_parts(const chooser *c, const option *const *pick)
     int64_t along = 1;
     for (int a = 0; a < c->mesh->naxis; a++) {
         uint64_t at = pick[a] ? mw__letters_of_option(c, a, pick[a]) : 0;
-        for (int l = 0; at; l++, at >>= 1) {
-            if (!(at & 1) || !c->by_parts[l]) continue;
-            if (!axes) along = MW_MAX(1, c->rule->letter[l].size);
-            axes |= 1u << a;
-        }
+        for (int l = 0; at; l++, at >>= 1)
+            if ((at & 1) && c->by_parts[l]) axes |= 1u << a;
     }
     if (!axes) return 0;
+    for (int l = 0; l < c->rule->nletter; l++) /* they go together */
+        if (c->by_parts[l] && (c->operand[0].letters >> l & 1))
+            along *= MW_MAX(1, c->rule->letter[l].size);
     int64_t rows = mw__layout_count(&c->trial_in[0]) / along;
     int64_t bytes = rows * MW_MAX(1, mw_dtype_size((mw_dtype)c->trial_in[0].dtype));
     return c->reductions * mw__step_time(mw__team_count(c->mesh, axes), bytes, 1);
