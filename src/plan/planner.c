@@ -157,6 +157,14 @@ static mw_status check(const mw_mesh *mesh, const mw_layout *from, const mw_layo
             return MW_FAIL(MW_ERR_LAYOUT,
                            "from one mesh to the other shape and dtype must stay the same");
     }
+    /* all sums of bytes over ranks and steps have to fit */
+    int64_t most = MW_MAX(1, mw_dtype_size((mw_dtype)from->dtype)) * 8 * MW_PLAN_STEPS;
+    if (mw__mul_size(mw__layout_count(from), most, &most) != MW_OK ||
+        mw__mul_size(most, mesh->nrank, &most) != MW_OK)
+        return MW_FAIL(MW_ERR_SHAPE,
+                       "a tensor of %lld elements is too large to plan: the bytes that %d ranks "
+                       "may receive do not fit in 64 bits",
+                       (long long)mw__layout_count(from), mesh->nrank);
     return mw__topology_check(options->topology, mesh, to_mesh);
 }
 
