@@ -36,7 +36,8 @@ typedef struct mw_event {
     int64_t recv_bytes;    /* MOVE: received by this rank */
     int64_t recv_bytes_most; /* MOVE: by the rank that receives most */
     int asked;
-    const char *dispatch; /* the lines that DTensor's log would have; "" unless the launch asked for them */
+    const char *
+        dispatch; /* the lines that DTensor's log would have; "" unless the launch asked for them */
     mw_site site;
     const char *chain; /* names of the open scopes: "llama/blk.3" */
 } mw_event;
