@@ -1,0 +1,41 @@
+/* explain: what the command's files share: sums over entries, and the three ways to show them. */
+#ifndef CLI_EXPLAIN_H
+#define CLI_EXPLAIN_H
+
+#include "cli/cli.h"
+
+#include <meshwise/explain.h>
+
+/* Movements of one kind: collective, axis, op, direction. */
+typedef struct moved_kind {
+    const char *collective, *axis, *op, *direction;
+    int64_t count, bytes; /* bytes: received per rank, of those that are known */
+    int64_t unknown;      /* how many have no bytes */
+} moved_kind;
+
+enum { WORST = 3 };
+
+typedef struct explained {
+    const mw_explain *e;
+    const char *question, *file;
+    bool problems_only;
+    int64_t movements, bytes, unknown, problems, calls;
+    moved_kind *kind;
+    int64_t nkind, cap_kind;
+    int64_t worst[WORST]; /* entries; -1: none */
+} explained;
+
+MW_NODISCARD mw_status explain_sum(explained *x);
+void explain_done(explained *x);
+int explain_json(const cli_args *args, const explained *x);
+void explain_short(const explained *x);
+void explain_entry(const mw_explain *e, const mw_entry *entry); /* with all facts */
+void explain_answer(const explained *x);
+json_t *explain_answer_json(const explained *x);
+MW_NODISCARD mw_status explain_html(const explained *x, const char *text, int64_t length,
+                                    const char *path);
+
+/* Text as a JSON string; what is no UTF-8 is replaced. */
+json_t *explain_text(const char *text);
+
+#endif

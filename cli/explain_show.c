@@ -1,0 +1,126 @@
+/* What was explained as text: the answer in at most ten lines, or an entry with all its facts. */
+#include "cli/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void lines_of(const mw_entry *e)
+{
+    if (e->first == e->last)
+        printf("line %lld", (long long)e->first);
+    else
+        printf("lines %lld-%lld", (long long)e->first, (long long)e->last);
+    if (e->count > 1) printf(" and %lld times more", (long long)e->count - 1);
+}
+
+void explain_entry(const mw_explain *e, const mw_entry *entry)
+{
+    (void)e;
+    lines_of(entry);
+    printf(": %s\n", entry->says);
+    if (entry->ranks) {
+        printf("  told by rank");
+        for (int r = 0; r < 64; r++)
+            if (entry->ranks >> r & 1) printf(" %d", r);
+        printf("\n");
+    }
+    for (int i = 0; i < entry->nfact; i++) {
+        const mw_fact *f = &entry->fact[i];
+        printf("  %s: %s   (%s: %s)\n", f->name, f->value, mw_how_name(f->how), f->from);
+    }
+    for (int i = 0; i < entry->nproblem; i++) {
+        const mw_problem *p = &entry->problem[i];
+        printf("  PROBLEM %s: %s\n", p->kind, p->says);
+        if (p->fix[0]) printf("    do: %s", p->fix);
+        if (p->fix[0] && p->bytes_now >= 0 && p->bytes_after >= 0)
+            printf(" (%lld B received per rank instead of %lld B)", (long long)p->bytes_after,
+                   (long long)p->bytes_now);
+        if (p->fix[0]) printf("\n");
+    }
+}
+
+/* ---- the short answer ---------------------------------------------------------------------- */
+
+static void number(int64_t n, const char *what, const char *after)
+{
+    printf("%lld %s%s%s", (long long)n, what, n == 1 ? "" : "s", after);
+}
+
+static void what_moved(const explained *x)
+{
+    if (!x->movements) {
+        printf("Nothing in it says that anything moved.\n");
+        return;
+    }
+    printf("Moved: %lld collective%s", (long long)x->movements, x->movements == 1 ? "" : "s");
+    if (x->unknown < x->movements) printf(", %lld B received per rank", (long long)x->bytes);
+    if (x->unknown)
+        printf("%s %lld",
+               x->unknown < x->movements ? "; the text does not give the bytes of"
+                                         : ", no bytes given for",
+               (long long)x->unknown);
+    printf(".\n");
+}
+
+static int problems(const explained *x, int most)
+{
+    int shown = 0;
+    int64_t left = x->problems;
+    for (int level = 100; level > 0 && shown < most; level -= 25)
+        for (int64_t i = 0; i < mw_explain_entries(x->e) && shown < most; i++) {
+            const mw_entry *e = mw_explain_entry(x->e, i);
+            if (!e->nproblem || e->weight > level || e->weight <= level - 25) continue;
+            printf("Problem, line %lld: %.220s%s", (long long)e->first, e->problem[0].says,
+                   strlen(e->problem[0].says) > 220 ? "..." : "");
+            if (e->problem[0].fix[0]) printf(" Do: %.160s.", e->problem[0].fix);
+            printf("\n");
+            shown++;
+            left -= e->nproblem;
+        }
+    if (left > 0) printf("%lld problems more.\n", (long long)left);
+    return shown + (left > 0);
+}
+
+/* What matters most besides movements and problems. */
+static void others(const explained *x, int most)
+{
+    for (int64_t i = 0; i < mw_explain_entries(x->e) && most > 0; i++) {
+        const mw_entry *e = mw_explain_entry(x->e, i);
+        if (e->collective || e->nproblem) continue;
+        lines_of(e);
+        printf(": %.200s\n", e->says);
+        most--;
+    }
+}
+
+void explain_short(const explained *x)
+{
+    int64_t unread = mw_explain_unread(x->e), missing = mw_explain_missing(x->e);
+    int left = 10;
+    number(mw_explain_lines(x->e), "line", ": ");
+    number(x->calls, "call", ", ");
+    number(x->movements, "movement", ", ");
+    number(x->problems, "problem", "");
+    if (unread)
+        printf("; %lld that nobody could read (first line %lld)", (long long)unread,
+               (long long)mw_explain_unread_at(x->e, 0));
+    printf(".\n");
+    left--;
+    if (mw_explain_entries(x->e)) {
+        what_moved(x);
+        left--;
+    }
+    for (int k = 0; k < WORST && x->worst[k] >= 0; k++, left--) {
+        const mw_entry *e = mw_explain_entry(x->e, x->worst[k]);
+        lines_of(e);
+        printf(": %.240s\n", e->says);
+    }
+    left -= problems(x, 2);
+    int ends = missing > 0 ? (missing > 1 ? 2 : 1) : 0;
+    others(x, left - ends);
+    for (int64_t i = 0; i < missing && i < 1; i++)
+        printf("Missing: %.240s\n", mw_explain_missing_at(x->e, i));
+    if (missing > 1)
+        printf("Missing too: %lld things more (--all or --json lists them).\n",
+               (long long)missing - 1);
+}

@@ -1,0 +1,176 @@
+/* Making entries: texts go into the explainer's arena, lists grow. Without memory the explainer is
+ * marked failed and the rest is dropped. */
+#include "log/explain.h"
+
+#include <stdio.h>
+
+static const char *copy(mw_explain *e, const char *text)
+{
+    const char *made = mw__arena_strndup(&e->arena, text, strlen(text));
+    if (!made) e->failed = true;
+    return made ? made : "";
+}
+
+MW_PRINTF(2, 0) static char *vformat(mw_explain *e, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = length >= 0 ? mw__arena_alloc(&e->arena, (size_t)length + 1) : NULL;
+    if (!text) {
+        e->failed = true;
+        return NULL;
+    }
+    (void)vsnprintf(text, (size_t)length + 1, format, args);
+    return text;
+}
+
+char *mw__explain_text(mw_explain *e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = vformat(e, format, args);
+    va_end(args);
+    return text;
+}
+
+mw_draft *mw__draft(mw_explain *e, const mw_line *line, const char *source, const char *event)
+{
+    mw_draft *d = mw__arena_zalloc(&e->arena, sizeof *d);
+    if (!d || mw__grow(&e->entry, &e->cap_entry, e->nentry + 1, sizeof *e->entry) != MW_OK) {
+        e->failed = true;
+        return NULL;
+    }
+    e->entry[e->nentry++] = d;
+    d->e = e;
+    d->entry =
+        (mw_entry){.first = line->number,
+                   .last = line->number,
+                   .latest = line->number,
+                   .count = 1,
+                   .ranks = line->rank >= 0 && line->rank < 64 ? UINT64_C(1) << line->rank : 0,
+                   .source = source,
+                   .event = event,
+                   .says = "",
+                   .bytes = -1,
+                   .axis = "",
+                   .op = "",
+                   .direction = ""};
+    return d;
+}
+
+void mw__draft_last(mw_draft *d, int64_t last)
+{
+    if (d) d->entry.last = d->entry.latest = last;
+}
+
+void mw__draft_says(mw_draft *d, const char *format, ...)
+{
+    if (!d) return;
+    va_list args;
+    va_start(args, format);
+    const char *text = vformat(d->e, format, args);
+    va_end(args);
+    if (text) d->entry.says = text;
+}
+
+void mw__draft_moved(mw_draft *d, const char *collective, const char *axis, const char *op,
+                     int64_t bytes)
+{
+    if (!d) return;
+    d->entry.collective = collective;
+    d->entry.axis = copy(d->e, axis);
+    d->entry.op = copy(d->e, op);
+    d->entry.bytes = bytes;
+}
+
+void mw__draft_direction(mw_draft *d, const char *direction)
+{
+    if (d) d->entry.direction = direction;
+}
+
+void mw__draft_weight(mw_draft *d, int weight)
+{
+    if (d) d->entry.weight = weight;
+}
+
+void mw__fact(mw_draft *d, const char *name, mw_how how, const char *from, const char *format, ...)
+{
+    if (!d) return;
+    if (mw__grow(&d->fact, &d->cap_fact, d->entry.nfact + 1, sizeof *d->fact) != MW_OK) {
+        d->e->failed = true;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    const char *value = vformat(d->e, format, args);
+    va_end(args);
+    d->fact[d->entry.nfact++] =
+        (mw_fact){copy(d->e, name), value ? value : "", how, copy(d->e, from)};
+    d->entry.fact = d->fact;
+}
+
+void mw__problem(mw_draft *d, const char *kind, int64_t bytes_now, int64_t bytes_after,
+                 const char *fix, const char *format, ...)
+{
+    if (!d) return;
+    if (mw__grow(&d->problem, &d->cap_problem, d->entry.nproblem + 1, sizeof *d->problem) !=
+        MW_OK) {
+        d->e->failed = true;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    const char *says = vformat(d->e, format, args);
+    va_end(args);
+    d->problem[d->entry.nproblem++] =
+        (mw_problem){kind, says ? says : "", copy(d->e, fix), bytes_now, bytes_after};
+    d->entry.problem = d->problem;
+}
+
+mw_entry *mw__draft_entry(mw_draft *d)
+{
+    return d ? &d->entry : NULL;
+}
+
+void mw__missing(mw_explain *e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *text = vformat(e, format, args);
+    va_end(args);
+    if (!text) return;
+    for (int64_t i = 0; i < e->nmissing; i++)
+        if (strcmp(e->missing[i], text) == 0) return;
+    if (mw__grow(&e->missing, &e->cap_missing, e->nmissing + 1, sizeof *e->missing) != MW_OK) {
+        e->failed = true;
+        return;
+    }
+    e->missing[e->nmissing++] = text;
+}
+
+mw_arena *mw__explain_arena(mw_explain *e)
+{
+    return &e->arena;
+}
+
+mw_arena *mw__explain_scratch(mw_explain *e)
+{
+    return &e->scratch;
+}
+
+void mw__explain_once(mw_explain *e)
+{
+    e->once = true;
+}
+
+const mw_explain_options *mw__explain_options(const mw_explain *e)
+{
+    return &e->options;
+}
+
+const mw_mesh *mw__explain_mesh(const mw_explain *e)
+{
+    return e->mesh;
+}

@@ -1,0 +1,551 @@
+/* A call of an op as DTensor logs it: reading its arguments, giving them their names by ATen's
+ * declaration, and telling its facts. */
+#include "log/dtensor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- declarations
+ * ------------------------------------------------------------------------------------ */
+
+static const char *const declared[] = {
+#define SCHEMA(text) text,
+#include "log/schemas.def"
+#undef SCHEMA
+};
+
+/* aten.mm.default and aten::mm are one name: "mm", and the overload "" or "Tensor". */
+typedef struct op_name {
+    const char *name, *overload;
+    int nname, noverload;
+} op_name;
+
+static op_name split_name(const char *at, int length)
+{
+    op_name n = {.name = at, .nname = length, .overload = "", .noverload = 0};
+    const char *end = at + length;
+    static const char *const spaces[] = {"torch.ops.", "aten.", "aten::"};
+    for (int i = 0; i < MW_COUNT(spaces); i++) {
+        size_t k = strlen(spaces[i]);
+        if ((size_t)(end - n.name) > k && memcmp(n.name, spaces[i], k) == 0) n.name += k;
+    }
+    n.nname = (int)(end - n.name);
+    const char *dot = memchr(n.name, '.', (size_t)n.nname);
+    if (dot) {
+        n.overload = dot + 1;
+        n.noverload = (int)(end - n.overload);
+        n.nname = (int)(dot - n.name);
+    }
+    if (n.noverload == 7 && memcmp(n.overload, "default", 7) == 0) n.noverload = 0;
+    return n;
+}
+
+static bool declares(const char *text, const op_name *n)
+{
+    const char *name = text + 6; /* aten:: */
+    size_t length = strcspn(name, "(");
+    const char *dot = memchr(name, '.', length);
+    size_t nname = dot ? (size_t)(dot - name) : length;
+    size_t noverload = dot ? length - nname - 1 : 0;
+    return nname == (size_t)n->nname && memcmp(name, n->name, nname) == 0 &&
+           noverload == (size_t)n->noverload &&
+           memcmp(dot ? dot + 1 : "", n->overload, noverload) == 0;
+}
+
+static void declaration_of(const dt_here *h, dt_call *call)
+{
+    op_name n = split_name(call->name, (int)strlen(call->name));
+    call->word = mw__arena_strndup(&h->e->arena, n.name, (size_t)n.nname);
+    if (!call->word) {
+        h->e->failed = true;
+        call->word = "";
+    }
+    call->op = mw__op_find(call->name, strlen(call->name));
+    const mw_op_info *info = call->op ? mw__op_info_of(call->op) : NULL;
+    if (info) {
+        /* found by name alone: another overload declares other arguments */
+        size_t overload = strlen(info->schema.overload);
+        if (overload == (size_t)n.noverload &&
+            memcmp(info->schema.overload, n.overload, overload) == 0) {
+            call->schema = &info->schema;
+            return;
+        }
+        call->op = NULL;
+    }
+    for (int i = 0; i < MW_COUNT(declared); i++) {
+        if (!declares(declared[i], &n)) continue;
+        mw_schema *schema = mw__arena_alloc(&h->e->arena, sizeof *schema);
+        if (!schema)
+            h->e->failed = true;
+        else if (mw__schema_parse(declared[i], schema) == MW_OK)
+            call->schema = schema;
+        else
+            mw_error_clear();
+        return;
+    }
+}
+
+const char *mw__dt_arg_name(const dt_call *call, int position)
+{
+    if (position < call->narg && call->arg[position].name) return call->arg[position].name;
+    return call->schema && position < call->schema->narg ? call->schema->arg[position].name : NULL;
+}
+
+/* ---- arguments
+ * --------------------------------------------------------------------------------------- */
+
+static const char *keep(const dt_here *h, const char *at, int64_t length)
+{
+    const char *text = mw__arena_strndup(&h->e->arena, at, (size_t)MW_MIN(length, 240));
+    if (!text) h->e->failed = true;
+    return text ? text : "";
+}
+
+bool mw__dt_tensors_of(const dt_here *h, const mw_py *node, dt_tensor *ret, int cap, int *ret_n)
+{
+    (void)h;
+    *ret_n = 0;
+    if (!node) return false;
+    if (mw__dt_read_tensor(node, ret)) {
+        *ret_n = 1;
+        return true;
+    }
+    if (node->kind != MW_PY_LIST && node->kind != MW_PY_TUPLE) return false;
+    int n = 0;
+    for (const mw_py *c = node->first; c && n < cap; c = c->next) {
+        if (mw__py_is(c, "None"))
+            ret[n] = (dt_tensor){.nplacement = 0};
+        else if (!mw__dt_read_tensor(c, &ret[n]))
+            return false;
+        n++;
+    }
+    *ret_n = n;
+    return n > 0;
+}
+
+static void read_tensors(const dt_here *h, const mw_py *node, dt_value *v)
+{
+    dt_tensor found[DT_OUT];
+    int n;
+    if (!mw__dt_tensors_of(h, node, found, DT_OUT, &n)) return;
+    if (node->kind != MW_PY_LIST && node->kind != MW_PY_TUPLE && n != 1) return;
+    bool some = false;
+    for (int i = 0; i < n; i++)
+        some = some || found[i].shaped || found[i].placed;
+    if (!some) return;
+    v->tensor = mw__arena_alloc(&h->e->arena, (size_t)n * sizeof *v->tensor);
+    if (!v->tensor) {
+        h->e->failed = true;
+        return;
+    }
+    memcpy(v->tensor, found, (size_t)n * sizeof *v->tensor);
+    v->count = n;
+    bool list = node->kind == MW_PY_LIST || node->kind == MW_PY_TUPLE;
+    v->kind = list ? DT_TENSORS : DT_TENSOR;
+}
+
+static void read_ints(const dt_here *h, const mw_py *node, dt_value *v)
+{
+    int64_t ints[64];
+    int n = mw__py_ints(node, ints, MW_COUNT(ints));
+    if (n < 0) return;
+    int64_t *kept = mw__arena_alloc(&h->e->arena, (size_t)n * sizeof *kept);
+    if (!kept) {
+        h->e->failed = true;
+        return;
+    }
+    memcpy(kept, ints, (size_t)n * sizeof *kept);
+    v->kind = DT_INTS;
+    v->ints = kept;
+    v->count = n;
+}
+
+static void read_value(const dt_here *h, const mw_py *node, dt_value *v)
+{
+    *v = (dt_value){.kind = DT_OTHER, .text = keep(h, node->at, node->length)};
+    read_tensors(h, node, v);
+    if (v->kind == DT_OTHER) read_ints(h, node, v);
+    if (v->kind != DT_OTHER) return;
+    if (node->kind == MW_PY_INT) {
+        v->kind = DT_INT;
+        v->i = node->i;
+        v->f = node->f;
+    } else if (node->kind == MW_PY_FLOAT || mw__py_is(node, "inf") || mw__py_is(node, "nan")) {
+        v->kind = DT_FLOAT;
+        v->f = node->kind == MW_PY_FLOAT ? node->f
+                                         : strtod(node->name[0] == 'i' ? "inf" : "nan", NULL);
+    } else if (mw__py_is(node, "None")) {
+        v->kind = DT_NONE;
+    } else if (mw__py_is(node, "True") || mw__py_is(node, "False")) {
+        v->kind = DT_BOOL;
+        v->i = node->name[0] == 'T';
+    } else if (node->kind == MW_PY_STR) {
+        v->kind = DT_STR;
+        v->text = keep(h, node->name, node->name_length);
+    }
+}
+
+/* `value @ mesh: (2,)`: the part before the @ alone. */
+static const mw_py *before_mesh(const dt_here *h, const mw_py *node, dt_mesh *mesh)
+{
+    if (node->kind != MW_PY_SEQ) return node;
+    for (const mw_py *c = node->first; c; c = c->next) {
+        if (!mw__py_mark(c, '@')) continue;
+        const mw_py *value = mw__py_child(c, 0) ? NULL : c->next;
+        while (value && value->kind != MW_PY_TUPLE && !mw__py_is(value, "DeviceMesh"))
+            value = value->next;
+        if (mesh && value) (void)mw__dt_read_mesh(value, mesh);
+        const mw_py *first = node->first;
+        if (first == c) return NULL;
+        if (first->next == c) return first;
+        mw_py *part = mw__arena_alloc(h->scratch, sizeof *part);
+        if (!part) {
+            h->e->failed = true;
+            return NULL;
+        }
+        *part = *node;
+        part->length = c->at - node->at;
+        while (part->length > 0 && part->at[part->length - 1] == ' ')
+            part->length--;
+        return part;
+    }
+    return node;
+}
+
+static void read_list(const dt_here *h, const mw_py *first, dt_mesh *mesh, dt_value **ret,
+                      int *ret_n)
+{
+    dt_value value[DT_ARGS];
+    int n = 0;
+    for (const mw_py *c = first; c && n < DT_ARGS; c = c->next) {
+        const mw_py *node = before_mesh(h, c, mesh);
+        if (!node) continue;
+        read_value(h, node, &value[n]);
+        bool schema = c->key_length == 11 && memcmp(c->key, "args_schema", 11) == 0;
+        if (c->key && !schema) value[n].name = keep(h, c->key, c->key_length);
+        n++;
+    }
+    *ret_n = 0;
+    *ret = mw__arena_alloc(&h->e->arena, (size_t)n * sizeof **ret);
+    if (!*ret) {
+        h->e->failed = true;
+        return;
+    }
+    memcpy(*ret, value, (size_t)n * sizeof *value);
+    *ret_n = n;
+}
+
+void mw__dt_read_values(const dt_here *h, const mw_py *first, dt_value **ret, int *ret_n)
+{
+    read_list(h, first, NULL, ret, ret_n);
+}
+
+/* {'dim': 1, ...}: items are runs of a key, a colon and a value. */
+static void add_keywords(const dt_here *h, const mw_py *dict, dt_call *call)
+{
+    if (!dict || dict->kind != MW_PY_DICT || call->narg + dict->count > DT_ARGS) return;
+    dt_value *all =
+        mw__arena_zalloc(&h->e->arena, (size_t)(call->narg + dict->count) * sizeof *all);
+    if (!all) {
+        h->e->failed = true;
+        return;
+    }
+    memcpy(all, call->arg, (size_t)call->narg * sizeof *all);
+    call->arg = all;
+    for (const mw_py *c = dict->first; c; c = c->next) {
+        const mw_py *key = c->kind == MW_PY_SEQ ? c->first : NULL;
+        if (!key || key->kind != MW_PY_STR || !mw__py_mark(key->next, ':') || !key->next->next)
+            continue;
+        read_value(h, key->next->next, &all[call->narg]);
+        all[call->narg++].name = keep(h, key->name, key->name_length);
+    }
+}
+
+static bool is_op(const mw_py *n)
+{
+    if (!n || n->kind != MW_PY_CALL) return false;
+    bool aten = n->name_length > 5 && memcmp(n->name, "aten", 4) == 0;
+    return aten || memchr(n->name, '.', (size_t)n->name_length) ||
+           (n->name_length > 3 && memmem(n->name, (size_t)n->name_length, "::", 2));
+}
+
+dt_call *mw__dt_read_call(const dt_here *h, const mw_py *node, bool flat)
+{
+    const mw_py *n = node && node->kind == MW_PY_SEQ ? node->first : node;
+    bool op = mw__py_is(n, "Op"), schema = mw__py_is(n, "OpSchema");
+    if (!n || n->kind != MW_PY_CALL || (!op && !schema && !is_op(n))) return NULL;
+    const mw_py *name = op || schema ? mw__py_key(n, "op") : n;
+    if (!name || (name->kind != MW_PY_NAME && name->kind != MW_PY_CALL)) return NULL;
+    dt_call *call = mw__arena_zalloc(&h->e->arena, sizeof *call);
+    if (!call) {
+        h->e->failed = true;
+        return NULL;
+    }
+    call->line = h->first;
+    call->flat = flat;
+    call->name = keep(h, name->name, name->name_length);
+    declaration_of(h, call);
+    const mw_py *first = n->first, *args = mw__py_key(n, "args_schema");
+    if (op) first = args;
+    if (schema) first = args ? args->first : NULL;
+    read_list(h, first, &call->mesh, &call->arg, &call->narg);
+    if (schema) add_keywords(h, mw__py_key(n, "kwargs_schema"), call);
+    for (const mw_py *c = n->next; node->kind == MW_PY_SEQ && c; c = c->next)
+        if (mw__py_is(c, "DeviceMesh")) (void)mw__dt_read_mesh(c, &call->mesh);
+    if (flat) (void)mw__dt_bind_flat(h, call);
+    return call;
+}
+
+/* ---- cache keys
+ * -------------------------------------------------------------------------------------- */
+
+/* The number that the C++ cache writes into every key; it is no argument. */
+static const int64_t key_marker = 0x11223344556677;
+
+static bool take_flat(const dt_here *h, dt_value *from, int n, int *at, const mw_type *type,
+                      dt_value *to)
+{
+    *to = from[(*at)++];
+    if (type->base == MW_TYPE_BOOL && !type->list && to->kind == DT_INT) to->kind = DT_BOOL;
+    bool counted = type->list && to->kind == DT_INT && to->i >= 0 && to->i <= n - *at;
+    if (!counted) return !type->list || to->kind == DT_NONE || to->kind == DT_INTS;
+    int count = (int)to->i;
+    bool tensors = count > 0 && from[*at].kind == DT_TENSOR;
+    int64_t *ints = mw__arena_alloc(&h->e->arena, (size_t)count * sizeof *ints);
+    dt_tensor *tensor =
+        tensors ? mw__arena_alloc(&h->e->arena, (size_t)count * sizeof *tensor) : NULL;
+    if (!ints || (tensors && !tensor)) {
+        h->e->failed = true;
+        return false;
+    }
+    mw_str text = {0};
+    for (int i = 0; i < count; i++, (*at)++) {
+        if (from[*at].kind != (tensors ? DT_TENSOR : DT_INT)) {
+            mw__str_done(&text);
+            return false;
+        }
+        mw__str_printf(&text, "%s%s", i ? ", " : "[", from[*at].text);
+        ints[i] = from[*at].i;
+        if (tensors) tensor[i] = from[*at].tensor[0];
+    }
+    mw__str_puts(&text, count ? "]" : "[]");
+    *to = (dt_value){.kind = tensors ? DT_TENSORS : DT_INTS,
+                     .ints = ints,
+                     .count = count,
+                     .tensor = tensor,
+                     .text = mw__dt_text(h, &text)};
+    mw__str_done(&text);
+    return true;
+}
+
+/* Lists in a key are flat (`1, 16` for `[16]`): put together again by the declaration. Returns how
+ * many markers were left out. */
+int mw__dt_bind_flat(const dt_here *h, dt_call *call)
+{
+    dt_value from[DT_ARGS], to[DT_ARGS];
+    int n = 0, at = 0, made = 0, markers = 0;
+    for (int i = 0; i < call->narg; i++) {
+        if (call->arg[i].kind == DT_INT && call->arg[i].i == key_marker)
+            markers++;
+        else
+            from[n++] = call->arg[i];
+    }
+    bool fits = call->schema != NULL;
+    for (; fits && at < n; made++) {
+        fits = made < call->schema->narg &&
+               take_flat(h, from, n, &at, &call->schema->arg[made].type, &to[made]);
+        if (fits && call->schema->arg[made].kwarg_only)
+            to[made].name = call->schema->arg[made].name;
+    }
+    if (!fits) made = n;
+    memcpy(call->arg, fits ? to : from, (size_t)made * sizeof *to);
+    call->narg = made;
+    return markers;
+}
+
+/* ---- facts
+ * ------------------------------------------------------------------------------------------- */
+
+void mw__dt_call_begin(const dt_here *h, dt_call *call, const char *event)
+{
+    call->draft = mw__draft(h->e, h->line, "dtensor", event);
+    if (!call->draft) return;
+    mw_entry *entry = mw__draft_entry(call->draft);
+    entry->first = h->first;
+    entry->op = call->word;
+    if (strstr(call->word, "backward")) entry->direction = "backward";
+    int64_t had = h->s->cap_call_of;
+    if (mw__grow(&h->s->call_of, &h->s->cap_call_of, h->e->nentry, sizeof *h->s->call_of) !=
+        MW_OK) {
+        h->e->failed = true;
+        return;
+    }
+    memset(h->s->call_of + had, 0, (size_t)(h->s->cap_call_of - had) * sizeof *h->s->call_of);
+    h->s->call_of[h->e->nentry - 1] = call;
+}
+
+static void tell_placement(const dt_here *h, const dt_call *call, const dt_tensor *t,
+                           const char *name)
+{
+    mw_str text = {0};
+    for (int a = 0; a < t->nplacement && a < call->mesh.naxis; a++) {
+        const dt_placement *p = &t->placement[a];
+        int dim = p->dim < 0 ? p->dim + t->ndim : p->dim;
+        mw__str_printf(&text, "%s%s: ", a ? "; " : "", mw__dt_axis_name(h, &call->mesh, a));
+        if (p->kind == 'S')
+            mw__str_printf(&text, "tensor dim %d is cut into %d chunks", dim, call->mesh.size[a]);
+        else if (p->kind == '_')
+            mw__str_printf(&text,
+                           "strided: tensor dim %d as %lld chunks, each cut %d ways, a piece of "
+                           "each kept",
+                           dim, (long long)p->split, call->mesh.size[a]);
+        else if (p->kind == 'R')
+            mw__str_puts(&text, "every rank holds all of it");
+        else
+            mw__str_printf(&text, "every rank holds a term of a %s", p->reduce);
+    }
+    char fact[96];
+    (void)snprintf(fact, sizeof fact, "placement of %.70s", name);
+    if (text.length)
+        mw__fact(call->draft, fact, MW_HOW_DERIVED, "one placement for each mesh axis", "%s",
+                 mw__dt_text(h, &text));
+    mw__str_done(&text);
+}
+
+static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *mesh,
+                        const dt_tensor *stated, const char *name, mw_how how, const char *from)
+{
+    char fact[96];
+    mw_str text = {0};
+    mw__dt_tensor_str(stated, &text);
+    mw__fact(call->draft, name, how, from, "%s", mw__dt_text(h, &text));
+    mw__str_done(&text);
+    if (!stated->placed || stated->local) return;
+    dt_tensor t = *stated;
+    mw_how dtype_how = MW_HOW_DERIVED;
+    if (!t.dtype && h->e->options.dtype) {
+        t.dtype = h->e->options.dtype;
+        dtype_how = MW_HOW_ASSUMED;
+    }
+    tell_placement(h, call, &t, name);
+    mw_layout l;
+    const char *why;
+    if (!mw__dt_layout(h, mesh, &t, &l, &why)) return;
+    mw_how how_mesh = call->mesh.how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED : MW_HOW_DERIVED;
+    const char *by = how_mesh == MW_HOW_ASSUMED
+                         ? "the mesh is assumed; the text's own would settle it"
+                         : "the global shape, cut as the placements say";
+    (void)snprintf(fact, sizeof fact, "local shape of %.70s", name);
+    mw__fact(call->draft, fact, how_mesh, by, "%s", mw__dt_locals(h, mesh, &l));
+    int64_t bytes = mw__dt_bytes(&t);
+    if (bytes < 0) return;
+    (void)snprintf(fact, sizeof fact, "bytes of %.70s", name);
+    mw__fact(call->draft, fact, MW_MAX(how_mesh, dtype_how),
+             dtype_how == MW_HOW_ASSUMED ? "the dtype is that of --dtype" : "shape and dtype",
+             "%lld B in all, %lld B per rank", (long long)bytes,
+             (long long)mw__dt_local_bytes(mesh, &l));
+}
+
+static void tell_value(const dt_here *h, const dt_call *call, const mw_mesh *mesh, int i)
+{
+    const dt_value *v = &call->arg[i];
+    const char *name = mw__dt_arg_name(call, i), *of = mw__dt_line_from(h, call->line);
+    char unnamed[32], from[120];
+    (void)snprintf(unnamed, sizeof unnamed, "argument %d", i);
+    (void)snprintf(from, sizeof from, "%.40s, argument %d%s", of, i,
+                   call->schema ? ", named by ATen's declaration" : "");
+    if (!name) name = unnamed;
+    if (v->kind == DT_TENSOR) {
+        tell_tensor(h, call, mesh, &v->tensor[0], name, MW_HOW_STATED, from);
+    } else if (v->kind == DT_TENSORS) {
+        for (int k = 0; k < v->count && k < 8; k++) {
+            char each[80];
+            (void)snprintf(each, sizeof each, "%.60s[%d]", name, k);
+            tell_tensor(h, call, mesh, &v->tensor[k], each, MW_HOW_STATED, from);
+        }
+    } else {
+        mw__fact(call->draft, name, MW_HOW_STATED, from, "%s", v->text);
+    }
+}
+
+static void tell_device(const dt_here *h, const dt_call *call)
+{
+    static const struct {
+        const char *label, *what;
+    } devices[] = {
+#define DEVICE(label, what) {label, what},
+#include "log/devices.def"
+#undef DEVICE
+    };
+    const char *label = call->mesh.device;
+    for (int i = 0; i < MW_COUNT(devices); i++)
+        if (strcmp(label, devices[i].label) == 0)
+            mw__fact(call->draft, "device", MW_HOW_STATED, mw__dt_line_from(h, call->mesh.line),
+                     "%s: %s", label, devices[i].what);
+}
+
+static void tell_mesh(const dt_here *h, dt_call *call)
+{
+    if (!call->mesh.naxis) {
+        mw__missing(h->e, "the mesh: neither its size nor its axes are in the text; --mesh tp=2 "
+                          "would supply them");
+        return;
+    }
+    mw_str text = {0};
+    mw__dt_mesh_str(&call->mesh, &text);
+    int64_t ranks = 1;
+    for (int i = 0; i < call->mesh.naxis; i++)
+        ranks *= call->mesh.size[i];
+    const char *from = call->mesh.line ? mw__dt_line_from(h, call->mesh.line)
+                                       : "--mesh; the mesh in the text would settle it";
+    mw__fact(call->draft, "mesh", call->mesh.how, from,
+             "(%s): %d axis%s, %lld ranks; it belongs to the whole call", mw__str_text(&text),
+             call->mesh.naxis, call->mesh.naxis == 1 ? "" : "es", (long long)ranks);
+    mw__str_done(&text);
+    tell_device(h, call);
+}
+
+static void tell_outputs(const dt_here *h, const dt_call *call, const mw_mesh *mesh)
+{
+    for (int i = 0; i < call->nout; i++) {
+        const char *named = call->schema && i < call->schema->nresult && call->nout > 1
+                                ? call->schema->result_name[i]
+                                : "";
+        char name[80];
+        (void)snprintf(name, sizeof name, "output %d%s%.40s", i, *named ? ", " : "", named);
+        tell_tensor(h, call, mesh, &call->out[i], name, MW_HOW_STATED,
+                    mw__dt_line_from(h, call->out_line));
+    }
+}
+
+void mw__dt_call_tell(const dt_here *h, dt_call *call)
+{
+    if (call->told || !call->draft) return;
+    call->told = true;
+    int naxis = 0;
+    for (int i = 0; i < call->narg; i++)
+        for (int k = 0; call->arg[i].tensor && k < call->arg[i].count; k++)
+            naxis = MW_MAX(naxis, call->arg[i].tensor[k].nplacement);
+    if (call->mesh.naxis && !call->mesh.line) call->mesh.line = call->line;
+    for (int i = 0; i < call->nout; i++)
+        if (call->out[i].mesh.naxis && (!call->mesh.has_names || !call->mesh.device[0])) {
+            call->mesh = call->out[i].mesh;
+            call->mesh.line = call->out_line;
+        }
+    mw__dt_mesh_complete(h, &call->mesh, naxis);
+    if (call->mesh.naxis && call->mesh.how == MW_HOW_STATED) h->s->last_mesh = call->mesh;
+    const mw_mesh *mesh = mw__dt_mesh_of(h, &call->mesh);
+    mw__fact(call->draft, "op", MW_HOW_STATED, mw__dt_line_from(h, call->line), "%s", call->name);
+    if (call->schema) {
+        mw_str text = {0};
+        mw__schema_str(call->schema, &text);
+        mw__fact(call->draft, "declaration", MW_HOW_DERIVED, "ATen declares the op so", "%s",
+                 mw__dt_text(h, &text));
+        mw__str_done(&text);
+    }
+    for (int i = 0; i < call->narg; i++)
+        tell_value(h, call, mesh, i);
+    tell_mesh(h, call);
+    tell_outputs(h, call, mesh);
+    mw__dt_call_check(h, call, mesh);
+}

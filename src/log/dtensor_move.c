@@ -1,0 +1,248 @@
+/* `redistribute from S(1) to R on mesh dim 0`: one step of one redistribution. The line names no
+ * tensor, no op and no size; what can be known of these comes from the lines around it, and says
+ * so. */
+#include "log/dtensor.h"
+
+#include <stdlib.h>
+
+typedef struct step {
+    dt_placement from, to;
+    int axis;
+    dt_mesh mesh;
+    const mw_mesh *made;
+    dt_tensor tensor; /* shaped: known or assumed */
+    mw_how how;       /* of the tensor */
+    const char *which, *evidence;
+    mw_layout before, after;
+    bool laid;
+    int64_t bytes;
+    mw_draft *draft;
+} step;
+
+static bool one_placement(const char *at, const char *end, dt_placement *ret)
+{
+    dt_tensor t = {.nplacement = 0};
+    if (!mw__dt_read_placements(at, end - at, &t) || t.nplacement != 1) return false;
+    *ret = t.placement[0];
+    return true;
+}
+
+static bool read_step(const char *at, step *s)
+{
+    const char *to = strstr(at, " to "), *on = strstr(at, " on mesh dim ");
+    if (!to || !on || on < to) return false;
+    if (!one_placement(at, to, &s->from) || !one_placement(to + 4, on, &s->to)) return false;
+    char *end;
+    long axis = strtol(on + 13, &end, 10);
+    if (end == on + 13 || axis < 0 || axis >= DT_AXES) return false;
+    s->axis = (int)axis;
+    return true;
+}
+
+static bool same_placement(const dt_placement *a, const dt_placement *b, int ndim)
+{
+    int x = a->dim < 0 ? a->dim + ndim : a->dim, y = b->dim < 0 ? b->dim + ndim : b->dim;
+    if ((a->kind == 'P') != (b->kind == 'P')) return a->kind == b->kind && x == y;
+    return a->kind == b->kind && (a->kind == 'R' || a->kind == 'P' || x == y);
+}
+
+/* ---- whose it is
+ * ------------------------------------------------------------------------------------- */
+
+/* The operand of a call that redistribute_schema moves so. */
+static bool own_operand(const dt_here *h, const dt_call *call, step *s)
+{
+    int at[DT_ARGS] = {0}, n = 0;
+    for (int i = 0; i < call->narg && n < DT_ARGS; i++)
+        if (call->arg[i].tensor) at[n++] = i;
+    int k = 0;
+    for (int i = 0; i < call->nwanted && k < n; i++) {
+        if (!call->wanted[i].tensor) continue;
+        const dt_value *now = &call->arg[at[k++]];
+        for (int j = 0; j < now->count && j < call->wanted[i].count; j++) {
+            const dt_tensor *a = &now->tensor[j], *b = &call->wanted[i].tensor[j];
+            if (s->axis >= a->nplacement || s->axis >= b->nplacement) continue;
+            if (!same_placement(&a->placement[s->axis], &s->from, a->ndim) ||
+                !same_placement(&b->placement[s->axis], &s->to, b->ndim))
+                continue;
+            s->tensor = *a;
+            s->how = MW_HOW_DERIVED;
+            const char *name = mw__dt_arg_name(call, at[k - 1]);
+            s->which = mw__explain_text(h->e, "operand %s of %s", name ? name : "?", call->word);
+            s->evidence =
+                mw__explain_text(h->e, "redistribute_schema of line %lld wants that operand so",
+                                 (long long)call->out_line);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void last_result(const dt_here *h, step *s)
+{
+    const dt_tensor *t = &h->r->last;
+    if (!t->shaped || s->axis >= t->nplacement ||
+        !same_placement(&t->placement[s->axis], &s->from, t->ndim))
+        return;
+    s->tensor = *t;
+    s->how = MW_HOW_ASSUMED;
+    s->which = mw__explain_text(h->e, "the last result, of %s in line %lld", h->r->last_op,
+                                (long long)h->r->last_line);
+    s->evidence = "the line names no tensor; the call that uses it next would settle it";
+}
+
+static void account(const dt_here *h, step *s)
+{
+    const dt_call *call = h->r->call;
+    if (call && call->needs && own_operand(h, call, s)) {
+        mw__fact(s->draft, "on account of", MW_HOW_DERIVED,
+                 "it follows that call's output_sharding, whose needs_redistribute is True",
+                 "%s itself: preparation of its operands (implicit)", call->word);
+        mw__fact(s->draft, "sure", MW_HOW_DERIVED, "placements and order agree", "high");
+        return;
+    }
+    last_result(h, s);
+    if (call && call->has_needs && !call->needs) {
+        mw__fact(s->draft, "on account of", MW_HOW_DERIVED,
+                 "a step of its own would follow needs_redistribute=True and a redistribute_schema",
+                 "not %s (line %lld: needs_redistribute=False): it is done after it, for someone "
+                 "else; an explicit redistribute, a module's input or output hook, or the "
+                 "preparation of the next consumer",
+                 call->word, (long long)call->line);
+        mw__fact(s->draft, "sure", MW_HOW_DERIVED, "the line names no op",
+                 "high that it isn't %s; which of the others is not in the text", call->word);
+        mw__missing(h->e,
+                    "who asked for the redistribution of line %lld: the line names no op; a "
+                    "trace with modules (DebugMode) would tell",
+                    (long long)h->first);
+        return;
+    }
+    mw__fact(s->draft, "on account of", MW_HOW_DERIVED,
+             "no call whose result is known stands before it",
+             "unknown: an explicit redistribute or hook, or the preparation of an op");
+    mw__missing(h->e,
+                "who asked for the redistribution of line %lld: no call stands before it that "
+                "could be told from it",
+                (long long)h->first);
+}
+
+/* ---- what moves
+ * -------------------------------------------------------------------------------------- */
+
+static void lay_step(const dt_here *h, step *s)
+{
+    const char *why;
+    dt_tensor a = s->tensor, b = s->tensor;
+    if (!a.shaped || s->axis >= a.nplacement) return;
+    if (!a.dtype && h->e->options.dtype) {
+        a.dtype = b.dtype = h->e->options.dtype;
+        s->how = MW_HOW_ASSUMED;
+    }
+    a.placement[s->axis] = s->from;
+    b.placement[s->axis] = s->to;
+    if (!strcmp(s->from.reduce, "sum") && s->from.kind == 'P' && s->tensor.placed)
+        a.placement[s->axis] = s->tensor.placement[s->axis];
+    s->laid = mw__dt_layout(h, s->made, &a, &s->before, &why) &&
+              mw__dt_layout(h, s->made, &b, &s->after, &why);
+    s->bytes = s->laid ? mw__dt_moving(h, s->made, &s->before, &s->after, NULL) : -1;
+}
+
+static void tell_move(const dt_here *h, const step *s, const char *collective, const char *axis)
+{
+    mw_draft *d = s->draft;
+    const char *from = mw__dt_line_from(h, h->first);
+    mw__fact(d, "collective", MW_HOW_DERIVED, "what this change of placement takes", "%s",
+             collective ? collective : "none: a local slice or scaling");
+    mw__fact(d, "mesh axis", MW_HOW_STATED, from,
+             "%s (mesh dim %d: an axis of the device grid, never "
+             "a tensor dim)",
+             axis, s->axis);
+    if (s->from.kind == 'S' || s->from.kind == '_')
+        mw__fact(d, "tensor dim", MW_HOW_STATED, from, "%d", s->from.dim);
+    if (s->to.kind == 'S' || s->to.kind == '_')
+        mw__fact(d, "to tensor dim", MW_HOW_STATED, from, "%d", s->to.dim);
+    if (s->mesh.naxis > s->axis)
+        mw__fact(d, "ranks that talk",
+                 s->mesh.how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
+                 s->mesh.line ? mw__dt_line_from(h, s->mesh.line) : "the mesh given with --mesh",
+                 "%d, those that differ only on that axis", s->mesh.size[s->axis]);
+    if (!s->tensor.shaped) {
+        mw__missing(h->e,
+                    "the tensor of the redistribution in line %lld: the line names neither "
+                    "shape nor dtype, so no bytes can be given",
+                    (long long)h->first);
+        return;
+    }
+    mw_str text = {0};
+    mw__dt_tensor_str(&s->tensor, &text);
+    mw__fact(d, "tensor", s->how, s->evidence ? s->evidence : "", "%s (%s)", mw__dt_text(h, &text),
+             s->which ? s->which : "");
+    mw__str_done(&text);
+    if (s->how == MW_HOW_ASSUMED)
+        mw__missing(h->e,
+                    "the tensor of the redistribution in line %lld: the line does not name it",
+                    (long long)h->first);
+    if (s->laid && s->bytes >= 0)
+        mw__fact(d, "received per rank", s->how,
+                 s->how == MW_HOW_ASSUMED ? "if its tensor is that one"
+                                          : "the plan from one layout to the other",
+                 "%lld B", (long long)s->bytes);
+    else if (!s->tensor.dtype)
+        mw__missing(h->e,
+                    "the dtype of the tensor in line %lld: bytes need it; --dtype f32 would "
+                    "supply it",
+                    (long long)h->first);
+}
+
+static void say_move(const step *s, const char *collective, const char *axis)
+{
+    const char *tail =
+        s->how == MW_HOW_ASSUMED && s->tensor.shaped ? " (its tensor is assumed)" : "";
+    mw_str text = {0};
+    if (s->laid && s->bytes >= 0)
+        mw__str_printf(&text, ": %lld B received per rank%s", (long long)s->bytes, tail);
+    if (!collective)
+        mw__draft_says(s->draft, "A change of placement over mesh axis %s that moves nothing.",
+                       axis);
+    else if (strcmp(collective, "all_gather") == 0)
+        mw__draft_says(s->draft, "One all-gather along tensor dim %d over mesh axis %s%s.",
+                       s->from.dim, axis, mw__str_text(&text));
+    else if (strcmp(collective, "all_to_all") == 0)
+        mw__draft_says(s->draft, "One all-to-all over mesh axis %s, from tensor dim %d to %d%s.",
+                       axis, s->from.dim, s->to.dim, mw__str_text(&text));
+    else if (strcmp(collective, "reduce_scatter") == 0)
+        mw__draft_says(s->draft, "One reduce-scatter over mesh axis %s onto tensor dim %d%s.", axis,
+                       s->to.dim, mw__str_text(&text));
+    else
+        mw__draft_says(s->draft, "One all-reduce over mesh axis %s%s.", axis, mw__str_text(&text));
+    mw__str_done(&text);
+}
+
+bool mw__dt_move_line(const dt_here *h)
+{
+    static const char words[] = "redistribute from ";
+    const char *at = strstr(h->at, words);
+    step s = {.bytes = -1, .how = MW_HOW_DERIVED};
+    if (!at || at - h->at > 160 || !read_step(at + sizeof words - 1, &s)) return false;
+    if (h->r->call) mw__dt_call_tell(h, h->r->call);
+    s.draft = mw__draft(h->e, h->line, "dtensor", "redistribute");
+    if (h->r->call) s.mesh = h->r->call->mesh;
+    mw__dt_mesh_complete(h, &s.mesh, 0);
+    s.made = mw__dt_mesh_of(h, &s.mesh);
+    account(h, &s);
+    lay_step(h, &s);
+    const char *collective = mw__dt_collective(&s.from, &s.to);
+    const char *axis = mw__dt_axis_name(h, &s.mesh, s.axis);
+    if (s.mesh.naxis > s.axis && s.mesh.size[s.axis] == 1) collective = NULL;
+    bool own = h->r->call && h->r->call->needs;
+    if (collective)
+        mw__draft_moved(s.draft, collective, axis, own ? h->r->call->word : "", s.bytes);
+    say_move(&s, collective, axis);
+    tell_move(h, &s, collective, axis);
+    mw__draft_weight(s.draft, 20);
+    if (!s.mesh.naxis) mw__missing(h->e, "the size of the mesh; --mesh tp=2 would supply it");
+    if (h->r->last.shaped && s.axis < h->r->last.nplacement && s.how == MW_HOW_ASSUMED)
+        h->r->last.placement[s.axis] = s.to;
+    h->r->step++;
+    return true;
+}
