@@ -112,6 +112,7 @@ const mw_op mw_op_addcmul = {
     .doc = "self plus value times the product of two tensors.",
     .linear_in = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_BIAS,
     .kernel = addcmul_kernel,
     .samples = "f32[4, 6], f32[4, 6], f32[6]; f64[3, 1], f64[5], f64[3, 5], -0.5; "
                "bf16[4, 2], bf16[4, 1], bf16[2]; i64[5]<9, i64[5]<9, i64[]<9, 2; f32[], f32[], "
@@ -125,6 +126,7 @@ const mw_op mw_op_addcdiv = {
     .doc = "self plus value times the quotient of two tensors.",
     .linear_in = MW_ARG(0) | MW_ARG(1),
     .dtype = MW_OUT_PROMOTE,
+    .refuses = MW_REFUSES_BIAS,
     .kernel = addcdiv_kernel,
     .factors = floats_only,
     .samples = "f32[4, 6], f32[4, 6], f32[6]>0; f64[3, 1], f64[5], f64[3, 5]>0, -0.5; "

@@ -8,6 +8,7 @@
  *     rank 1: 4 5          4 9          before 0, 6        10 15
  */
 #include "ops/elementwise.h"
+#include "ops/refuses.h"
 #include "ops/interp.h"
 #include "ops/rows.h"
 #include "ops/rule_parts.h"
@@ -281,6 +282,7 @@ const mw_op mw_op_cumprod = {
     .rule = "self[... dim:d* ...] -> [... d* ...]",
     .doc = "Products of all elements up to each one along a dim; of integers in i64.",
     .dtype = MW_OUT_SUM,
+    .refuses = MW_REFUSES_TRUTH,
     .kernel = cumprod_kernel,
     .samples = CUM_SAMPLES,
 };

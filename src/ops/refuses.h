@@ -9,11 +9,12 @@
 
 #define MW_REFUSES_EXTREMES                                                                \
     "*P(m*) -> P(m*): it rises or falls for some dtypes, numbers and extremes only (NaN, " \
-    "infinity, negative ones aside), and a rule that holds sometimes is none"
+    "infinity, negative ones aside), and a rule that holds sometimes is none; "            \
+    "P(m*), R* -> P(m*): the same; R, P(m*)* -> P(m*): the same"
 
 #define MW_REFUSES_TRUTH                                                                     \
     "*P(m*)* -> P(m*): terms are compared, or counted as true or false, once combined: NaN " \
-    "is neither"
+    "is neither; S(*)* -> P(max): a sum of bools of which one is true is offered"
 
 #define MW_REFUSES_INTEGERS \
     "P(sum) -> P(sum): sums of integers wrap, and what is made of them does not"

@@ -249,6 +249,8 @@ static mw_dim letter_cut(const chooser *c, int l, uint32_t axes)
                 voice += 1 + bytes_of(c->operand[j].now);
         if (voice > best_voice) best = dim, best_voice = voice;
     }
+    for (int a = 0; a < c->mesh->naxis && best_voice < 0; a++) /* a letter of results alone */
+        if (axes >> a & 1) (void)mw__dim_append(c->mesh, &best, a, 1, c->mesh->size[a]);
     return best;
 }
 

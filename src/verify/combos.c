@@ -79,55 +79,6 @@ static mw_status make_places(combos *c)
 
 /* ---- one combination ------------------------------------------------------------------------ */
 
-static const char *value_text(const subject *s, mw_dtype dtype, double x, char *to, size_t size)
-{
-    (void)s;
-    if (mw_dtype_kind_of(dtype) == MW_KIND_FLOAT)
-        (void)snprintf(to, size, "%.6g", x);
-    else
-        (void)snprintf(to, size, "%.0f", x);
-    return to;
-}
-
-/* "rank 0 has [1.5, -2, ...] of operand 1": what one rank is given, shortened. */
-static void shard_text(const subject *s, const mw_view *v, mw_str *to)
-{
-    int64_t n = mw__view_count(v), size = mw_dtype_size(v->dtype);
-    char number[40];
-    mw__str_putc(to, '[');
-    for (int64_t i = 0; i < n && i < 4; i++)
-        mw__str_printf(to, "%s%s", i ? ", " : "",
-                       value_text(s, v->dtype,
-                                  mw__element_get((const char *)v->data + i * size, v->dtype),
-                                  number, sizeof number));
-    mw__str_puts(to, n > 4 ? ", ...]" : "]");
-}
-
-static const char *mismatch_text(subject *s, place *const *in, int set, const mismatch *m)
-{
-    mw_str text = {0};
-    char got[40], want[40];
-    mw_dtype dtype = s->rule.out_meta[m->result].dtype;
-    if (s->rule.nout > 1) mw__str_printf(&text, "result %d, ", m->result);
-    mw__str_puts(&text, "element [");
-    for (int d = 0; d < s->rule.out_meta[m->result].ndim; d++)
-        mw__str_printf(&text, "%s%lld", d ? ", " : "", (long long)m->index[d]);
-    mw__str_printf(&text, "] is %s, one rank gives %s",
-                   value_text(s, dtype, m->got, got, sizeof got),
-                   value_text(s, dtype, m->want, want, sizeof want));
-    for (int i = 0; i < s->call.nin; i++) {
-        mw__str_printf(&text, "; operand %d as %s: ", i, in[i]->text);
-        for (int rank = 0; rank < s->mesh->nrank; rank++) {
-            mw__str_printf(&text, "%srank %d ", rank ? ", " : "", rank);
-            shard_text(s, &in[i]->shard[set][rank], &text);
-        }
-    }
-    const char *copy = mw__arena_strndup(s->scratch, mw__str_text(&text), text.length);
-    if (text.failed) copy = NULL;
-    mw__str_done(&text);
-    return copy;
-}
-
 /* Infinity times a term is not a term of infinity times the sum: sums are finite. */
 static bool says_something(const subject *s, place *const *in, int set)
 {
@@ -177,7 +128,7 @@ static mw_status right(subject *s, place *const *in, place *const *out, int nth,
     }
     MW_TRY(mw__values_agree(s, nth, out[nth], r, set, ret, &m));
     if (*ret || !ret_says) return MW_OK;
-    *ret_says = mismatch_text(s, in, set, &m);
+    *ret_says = mw__mismatch_text(s, in, set, &m);
     return *ret_says ? MW_OK : MW_NOMEM();
 }
 
@@ -227,22 +178,24 @@ static bool is_claimed(const subject *s, const claim *list, place *const *out)
     return false;
 }
 
-/* The place with every axis on which it is replicated partial instead; NULL where there is none. */
-static mw_status read_as(subject *s, bool out, int nth, const place *p, mw_reduce kind, place **ret)
+/* The place with axes of the mask, on which it is replicated, partial instead; NULL where there is
+ * none. */
+static mw_status read_as(subject *s, int nth, const place *p, uint32_t axes, mw_reduce kind,
+                         place **ret)
 {
     mw_layout l = p->layout;
     uint32_t used = mw__layout_axes(&l) | mw__layout_partial_axes(&l);
     *ret = NULL;
     if (l.npartial && l.partial[0].kind != kind) return MW_OK;
     for (int a = 0; a < s->mesh->naxis; a++) {
-        if (used >> a & 1) continue;
+        if ((used | ~axes) >> a & 1) continue;
         int at = l.npartial++;
         for (; at > 0 && l.partial[at - 1].axis > a; at--)
             l.partial[at] = l.partial[at - 1];
         l.partial[at] = (mw_partial){
             .kind = (uint16_t)kind, .axis = (int16_t)a, .major = 1, .size = s->mesh->size[a]};
     }
-    return mw__place_get(s, out, nth, &l, ret);
+    return mw__place_get(s, false, nth, &l, ret);
 }
 
 /* Is the combination one that is claimed of operands read as partial where they are whole? */
@@ -251,17 +204,17 @@ static mw_status implied(subject *s, place *const *in, place *const *out, bool *
     static const mw_reduce kinds[] = {MW_REDUCE_AVG, MW_REDUCE_MAX, MW_REDUCE_MIN};
     int nin = MW_MIN(s->call.nin, 6);
     *ret = false;
-    for (int k = 0; k < MW_COUNT(kinds); k++)
+    for (int k = 0; k < MW_COUNT(kinds) * (1 << s->mesh->naxis); k++)
         for (unsigned mask = 1; mask < 1u << nin; mask++) {
             place *as[MOST_TENSORS];
             bool all = true;
             claim *list;
-            for (int i = 0; i < s->call.nin; i++) {
+            for (int i = 0; i < s->call.nin && all; i++) {
                 as[i] = in[i];
                 if (!(mask >> i & 1)) continue;
-                MW_TRY(read_as(s, false, i, in[i], kinds[k], &as[i]));
-                all = all && as[i] && as[i] != in[i];
-                if (!all) break;
+                MW_TRY(read_as(s, i, in[i], (uint32_t)(k / MW_COUNT(kinds)),
+                               kinds[k % MW_COUNT(kinds)], &as[i]));
+                all = as[i] && as[i] != in[i];
             }
             if (!all) continue;
             MW_TRY(mw__claims_get(s, as, &list));
@@ -271,38 +224,69 @@ static mw_status implied(subject *s, place *const *in, place *const *out, bool *
     return MW_OK;
 }
 
+/* Does some rank hold nothing? Then shards may fit each other by coincidence. */
+static bool has_empty(const subject *s, const place *p)
+{
+    bool empty = false;
+    for (int rank = 0; rank < s->mesh->nrank; rank++)
+        empty = empty || mw__view_count(&p->local[rank]) == 0;
+    return empty;
+}
+
 /* A combination that was right on the first sets and isn't claimed. */
 static mw_status look_closer(combos *c, place *const *in, place *const *out, const claim *claims)
 {
     subject *s = c->s;
     bool ok = true;
     if (!c->missing || is_claimed(s, claims, out)) return MW_OK;
+    for (int i = 0; i < s->call.nin; i++)
+        if (has_empty(s, in[i])) return MW_OK;
     for (int set = SETS_SURE; set < SETS_MOST && ok; set++)
         for (int i = 0; i < s->rule.nout && ok; i++)
             MW_TRY(right(s, in, out, i, set, &ok, NULL));
     if (!ok || is_constant(s, in)) return MW_OK;
     MW_TRY(implied(s, in, out, &ok));
     if (ok) return MW_OK;
-    const char *text = mw__combo_text(s, in, out);
+    const char *text = mw__combo_text(s, in, out), *axis;
     if (!text) return MW_NOMEM();
+    for (int a = 0; a < s->mesh->naxis; a++) {
+        axis = mw__combo_axis_text(s, in, out, a);
+        if (!axis) return MW_NOMEM();
+        const char *why = mw__refused(s->op, axis, s->scratch);
+        if (why) return mw__report(c->r, s, MW_FINDING_REFUSED, text, why);
+    }
     return mw__report(c->r, s, MW_FINDING_MISSING, text, "right on all values, and not offered");
 }
 
-static bool is_whole(const place *p)
+/* Does `more` say what `less` says, and that equal values are terms of something? */
+static bool is_echo(const mw_layout *more, const mw_layout *less)
 {
-    return !p->layout.npartial && !mw__layout_axes(&p->layout);
+    if (less->npartial >= more->npartial ||
+        memcmp(less->dim, more->dim, less->ndim * sizeof less->dim[0]) != 0)
+        return false;
+    for (int i = 0; i < less->npartial; i++) {
+        bool found = false;
+        for (int k = 0; k < more->npartial; k++)
+            found =
+                found || memcmp(&less->partial[i], &more->partial[k], sizeof more->partial[k]) == 0;
+        if (!found) return false;
+    }
+    return true;
 }
 
 /* Equal on all ranks is also a mean, a maximum and a minimum (zeros, a sum): these say nothing
  * more. */
 static int drop_echoes(place **list, int n)
 {
+    place *all[PLACES];
     int kept = 0;
-    bool whole = false;
-    for (int i = 0; i < n; i++)
-        whole = whole || is_whole(list[i]);
-    for (int i = 0; i < n; i++)
-        if (!whole || !list[i]->layout.npartial) list[kept++] = list[i];
+    memcpy(all, list, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++) {
+        bool echo = false;
+        for (int k = 0; k < n; k++)
+            echo = echo || is_echo(&all[i]->layout, &all[k]->layout);
+        if (!echo) list[kept++] = all[i];
+    }
     return kept;
 }
 

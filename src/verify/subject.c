@@ -133,17 +133,3 @@ mw_status mw__place_get(subject *s, bool out, int nth, const mw_layout *layout, 
     *list = *ret = p;
     return MW_OK;
 }
-
-const char *mw__combo_text(const subject *s, place *const *in, place *const *out)
-{
-    mw_str text = {0};
-    for (int i = 0; i < s->call.nin; i++)
-        mw__str_printf(&text, "%s%s", i ? ", " : "", in[i]->text);
-    mw__str_puts(&text, s->call.nin ? " -> " : "-> ");
-    for (int i = 0; out && i < s->rule.nout; i++)
-        mw__str_printf(&text, "%s%s", i ? ", " : "", out[i]->text);
-    const char *copy = mw__arena_strndup(s->scratch, mw__str_text(&text), text.length);
-    if (text.failed) copy = NULL;
-    mw__str_done(&text);
-    return copy;
-}

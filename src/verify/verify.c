@@ -28,35 +28,31 @@ typedef struct verify {
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-/* "P(max) -> *: why": the part before the colon that is followed by a space. `*` is any text of
- * one tensor; one `*` alone is any. */
-static bool fits_pattern(const char *pattern, size_t length, const char *placements)
+/* Does the text fit a pattern, in which `*` is any text? */
+static bool fits_pattern(const char *pattern, const char *end, const char *text)
 {
-    const char *end = pattern + length;
-    while (pattern < end && *placements) {
+    for (; pattern < end; pattern++, text++) {
         if (*pattern == '*') {
-            pattern++;
-            if (pattern == end) return true;
-            while (*placements && *placements != *pattern)
-                placements++;
-        } else if (*pattern++ != *placements++) {
-            return false;
+            for (; !fits_pattern(pattern + 1, end, text); text++)
+                if (!*text) return false;
+            return true;
         }
+        if (*pattern != *text) return false;
     }
-    return pattern == end && !*placements;
+    return !*text;
 }
 
-/* The reason for which an op refuses a combination on purpose, or NULL: entries of `refuses` are
- * separated by ";". */
-static const char *refused(const mw_op *op, const char *placements, mw_arena *arena)
+/* Entries of `refuses` are separated by ";", each a pattern, ": " and the reason. */
+const char *mw__refused(const mw_op *op, const char *placements, mw_arena *arena)
 {
     const char *at = op->refuses;
+    if (!at && op->in_place_of) at = op->in_place_of->refuses;
     while (at && *at) {
         while (*at == ' ')
             at++;
         size_t entry = strcspn(at, ";");
         const char *colon = memmem(at, entry, ": ", 2);
-        if (colon && fits_pattern(at, (size_t)(colon - at), placements))
+        if (colon && fits_pattern(at, colon, placements))
             return mw__arena_strndup(arena, colon + 2, entry - (size_t)(colon + 2 - at));
         at += entry;
         if (*at == ';') at++;
@@ -83,10 +79,6 @@ mw_status mw__report(report *r, const subject *s, mw_finding_kind kind, const ch
                      const char *says)
 {
     bool fresh;
-    if (kind == MW_FINDING_MISSING) {
-        const char *why = refused(r->table, placements, r->arena);
-        if (why) kind = MW_FINDING_REFUSED, says = why;
-    }
     MW_TRY(is_new(r, kind, placements, &fresh));
     if (!fresh) return MW_OK;
     int *count = kind == MW_FINDING_INCORRECT ? &r->result->incorrect
@@ -287,7 +279,6 @@ mw_status mw_verify(const char *op, const mw_verify_options *options,
     if (status == MW_OK) {
         (void)snprintf(v->result.op, sizeof v->result.op, "%s", v->info->word);
         v->report.op = v->result.op;
-        v->report.table = v->op;
         status = read_mesh(v);
     }
     if (status == MW_OK) status = run(v);

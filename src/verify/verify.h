@@ -13,8 +13,8 @@
 #include <meshwise/verify.h>
 
 enum {
-    SETS_SURE = 5,  /* sets of values on which what is right must be right */
-    SETS_MOST = 60, /* and what is right without being claimed: chance is left no room */
+    SETS_SURE = 5,   /* sets of values on which what is right must be right */
+    SETS_MOST = 120, /* and what is right without being claimed: chance is left no room */
     MOST_TENSORS = 24
 };
 
@@ -177,7 +177,6 @@ typedef struct told {
 
 typedef struct report {
     const char *op;
-    const mw_op *table;
     mw_arena *arena;
     told *seen[MW_FINDING_KINDS];
     void (*found)(void *user, const mw_verify_finding *f);
@@ -188,11 +187,20 @@ typedef struct report {
 /* combos.c: all combinations of one subject. `missing`: what is right and not claimed is told. */
 MW_NODISCARD mw_status mw__combos_try(subject *s, report *r, bool missing);
 
+/* The reason for which the op refuses placements on one axis on purpose, or NULL. */
+const char *mw__refused(const mw_op *op, const char *placements, mw_arena *arena);
+
 /* Tells a finding, unless the same was told of another sample. */
 MW_NODISCARD mw_status mw__report(report *r, const subject *s, mw_finding_kind kind,
                                   const char *placements, const char *says);
 
-/* "S(1), S(0) -> R" in scratch; NULL: no memory. */
+/* ---- text.c: in scratch; NULL: no memory --------------------------------------------------- */
+
+const char *mw__mismatch_text(subject *s, place *const *in, int set, const mismatch *m);
+
+/* "S(1), S(0) -> R" */
 const char *mw__combo_text(const subject *s, place *const *in, place *const *out);
+/* The same of one axis alone: what lies on others is left out. */
+const char *mw__combo_axis_text(const subject *s, place *const *in, place *const *out, int axis);
 
 #endif
