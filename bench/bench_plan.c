@@ -86,7 +86,7 @@ static mw_status measure(const mw_mesh *mesh, mw_plan *plan, double *exchange, d
 
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? atoi(argv[1]) : PAIRS;
+    int n = argc > 1 ? (int)strtol(argv[1], NULL, 10) : PAIRS;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     if (n < 1 || n > 1000000) return 2;
     double *exchange = malloc((size_t)n * sizeof *exchange);
