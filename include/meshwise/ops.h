@@ -515,6 +515,36 @@ MW_API mw_tensor * mw_ones_like_at(mw_site site, mw_tensor *self, mw_dtype dtype
 MW_API mw_tensor * mw_full_like_at(mw_site site, mw_tensor *self, double fill_value, mw_dtype dtype);
 #define mw_full_like(...) mw_full_like_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+ * A tensor of zeros. */
+MW_API mw_tensor * mw_zeros_at(mw_site site, const int64_t *size, int nsize, mw_dtype dtype);
+#define mw_zeros(...) mw_zeros_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+ * A tensor of ones. */
+MW_API mw_tensor * mw_ones_at(mw_site site, const int64_t *size, int nsize, mw_dtype dtype);
+#define mw_ones(...) mw_ones_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+ * A number as a tensor without dims. */
+MW_API mw_tensor * mw_scalar_tensor_at(mw_site site, double s, mw_dtype dtype);
+#define mw_scalar_tensor(...) mw_scalar_tensor_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+ * Zeros of some shape, in the dtype of a tensor. */
+MW_API mw_tensor * mw_new_zeros_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, mw_dtype dtype);
+#define mw_new_zeros(...) mw_new_zeros_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+ * Ones of some shape, in the dtype of a tensor. */
+MW_API mw_tensor * mw_new_ones_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, mw_dtype dtype);
+#define mw_new_ones(...) mw_new_ones_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+ * One number everywhere, in some shape and the dtype of a tensor. */
+MW_API mw_tensor * mw_new_full_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, double fill_value, mw_dtype dtype);
+#define mw_new_full(...) mw_new_full_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
  * 0, 1, 2, ... below the end. */
 MW_API mw_tensor * mw_arange_at(mw_site site, double end, mw_dtype dtype);
@@ -524,6 +554,41 @@ MW_API mw_tensor * mw_arange_at(mw_site site, double end, mw_dtype dtype);
  * Numbers from start by step, before the end. */
 MW_API mw_tensor * mw_arange_start_step_at(mw_site site, double start, double end, double step, mw_dtype dtype);
 #define mw_arange_start_step(...) mw_arange_start_step_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::one_hot(Tensor self, int num_classes=-1) -> Tensor
+ * For every class number a row with 1 at its place and 0 elsewhere. */
+MW_API mw_tensor * mw_one_hot_at(mw_site site, mw_tensor *self, int64_t num_classes);
+#define mw_one_hot(...) mw_one_hot_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::flip(Tensor self, int[] dims) -> Tensor
+ * The elements along some dims in reverse. */
+MW_API mw_tensor * mw_flip_at(mw_site site, mw_tensor *self, const int64_t *dims, int ndims);
+#define mw_flip(...) mw_flip_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
+ * The elements moved along some dims, what leaves at the end coming in at the start. */
+MW_API mw_tensor * mw_roll_at(mw_site site, mw_tensor *self, const int64_t *shifts, int nshifts, const int64_t *dims, int ndims);
+#define mw_roll(...) mw_roll_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::repeat(Tensor self, SymInt[] repeats) -> Tensor
+ * Copies of the tensor side by side along its dims. */
+MW_API mw_tensor * mw_repeat_at(mw_site site, mw_tensor *self, const int64_t *repeats, int nrepeats);
+#define mw_repeat(...) mw_repeat_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::tril(Tensor self, SymInt diagonal=0) -> Tensor
+ * The elements on and below a diagonal of the last two dims, and zeros. */
+MW_API mw_tensor * mw_tril_at(mw_site site, mw_tensor *self, int64_t diagonal);
+#define mw_tril(...) mw_tril_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::triu(Tensor self, SymInt diagonal=0) -> Tensor
+ * The elements on and above a diagonal of the last two dims, and zeros. */
+MW_API mw_tensor * mw_triu_at(mw_site site, mw_tensor *self, int64_t diagonal);
+#define mw_triu(...) mw_triu_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+ * The tensor with a number around it; negative pads cut from it. */
+MW_API mw_tensor * mw_constant_pad_nd_at(mw_site site, mw_tensor *self, const int64_t *pad, int npad, double value);
+#define mw_constant_pad_nd(...) mw_constant_pad_nd_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)
  * The same elements in another shape. */
@@ -595,6 +660,31 @@ MW_API int mw_split_at(mw_site site, mw_tensor *self, int64_t split_size, int64_
 MW_API int mw_unbind_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor **ret, int cap);
 #define mw_unbind_int(...) mw_unbind_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)
+ * A range of a dim, by its start and length. */
+MW_API mw_tensor * mw_narrow_at(mw_site site, mw_tensor *self, int64_t dim, int64_t start, int64_t length);
+#define mw_narrow(...) mw_narrow_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
+ * The parts of a dim, as many as said or fewer, the last maybe smaller. */
+MW_API int mw_chunk_at(mw_site site, mw_tensor *self, int64_t chunks, int64_t dim, mw_tensor **ret, int cap);
+#define mw_chunk(...) mw_chunk_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)
+ * Neighbouring dims as one. */
+MW_API mw_tensor * mw_flatten_using_ints_at(mw_site site, mw_tensor *self, int64_t start_dim, int64_t end_dim);
+#define mw_flatten_using_ints(...) mw_flatten_using_ints_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)
+ * One dim as several. */
+MW_API mw_tensor * mw_unflatten_int_at(mw_site site, mw_tensor *self, int64_t dim, const int64_t *sizes, int nsizes);
+#define mw_unflatten_int(...) mw_unflatten_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)
+ * One dim at another place, the others in their order. */
+MW_API mw_tensor * mw_movedim_int_at(mw_site site, mw_tensor *self, int64_t source, int64_t destination);
+#define mw_movedim_int(...) mw_movedim_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::alias(Tensor(a) self) -> Tensor(a)
  * The tensor under another name. */
 MW_API mw_tensor * mw_alias_at(mw_site site, mw_tensor *self);
@@ -634,6 +724,26 @@ MW_API mw_tensor * mw_matmul_at(mw_site site, mw_tensor *self, mw_tensor *other)
  * Product of the rows of input with the rows of weight, plus a bias. */
 MW_API mw_tensor * mw_linear_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias);
 #define mw_linear(...) mw_linear_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::dot(Tensor self, Tensor tensor) -> Tensor
+ * Sum of the products of two vectors. */
+MW_API mw_tensor * mw_dot_at(mw_site site, mw_tensor *self, mw_tensor *tensor);
+#define mw_dot(...) mw_dot_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::mv(Tensor self, Tensor vec) -> Tensor
+ * Product of a matrix and a vector. */
+MW_API mw_tensor * mw_mv_at(mw_site site, mw_tensor *self, mw_tensor *vec);
+#define mw_mv(...) mw_mv_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::outer(Tensor self, Tensor vec2) -> Tensor
+ * The products of each element of one vector with each of another. */
+MW_API mw_tensor * mw_outer_at(mw_site site, mw_tensor *self, mw_tensor *vec2);
+#define mw_outer(...) mw_outer_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
+ * Product of two tensors as an equation of letters says it, such as 'bhqd,bhkd->bhqk'. */
+MW_API mw_tensor * mw_einsum_at(mw_site site, const char *equation, mw_tensor *const *tensors, int ntensors, const int64_t *path, int npath);
+#define mw_einsum(...) mw_einsum_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
  * Attention: the softmax of scaled query times key, plus a mask, times value. */

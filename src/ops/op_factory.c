@@ -53,10 +53,10 @@ static mw_dtype dtype_of(const mw_arg *value)
     return value->kind == MW_ARG_FLOAT ? MW_DTYPE_f32 : MW_DTYPE_i64;
 }
 
-static mw_status full_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+/* Letters of the result from the size argument at `pos`. */
+static mw_status size_letters(const mw_call_args *call, int pos, mw_rule *rule)
 {
-    (void)arena;
-    const mw_arg *size = &call->arg[0];
+    const mw_arg *size = &call->arg[pos];
     if (size->count > MW_MAX_DIMS)
         return MW_FAIL(MW_ERR_SHAPE, "%s: %d dims; there may be at most %d", mw__call_name(call),
                        size->count, MW_MAX_DIMS);
@@ -67,6 +67,13 @@ static mw_status full_factors(const mw_call_args *call, mw_arena *arena, mw_rule
         mw__rule_push(&rule->out[0],
                       mw__rule_letter_nth(rule, "i", d, size->ints[d], MW_MARK_FREE));
     }
+    return MW_OK;
+}
+
+static mw_status full_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    MW_TRY(size_letters(call, 0, rule));
     rule->out_meta[0].dtype = mw__arg_dtype(call, 2, dtype_of(&call->arg[1]));
     return MW_OK;
 }
@@ -80,6 +87,109 @@ const mw_op mw_op_full = {
     .factors = full_factors,
     .samples =
         "[4, 6], 0.5; [3], 7; [2, 2], true; [], 1.5; [0, 3], 1; [4], 2, bf16; [3, 2], 1, f64",
+};
+
+/* Zeros and ones take no fill value: their dtype stands where full's does less one. */
+static mw_status sized_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    MW_TRY(size_letters(call, 0, rule));
+    rule->out_meta[0].dtype = mw__arg_dtype(call, 1, MW_DTYPE_f32);
+    return MW_OK;
+}
+
+#define FACTORY_REST                                                          \
+    ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, " \
+    "bool? pin_memory=None) -> Tensor"
+
+const mw_op mw_op_zeros = {
+    .schema = "aten::zeros(SymInt[] size" FACTORY_REST,
+    .doc = "A tensor of zeros.",
+    .dtype = MW_OUT_ARG,
+    .kernel = zeros_kernel,
+    .factors = sized_factors,
+    .samples = "[4, 6]; [3], i64; [2, 2], bool; []; [0, 3]; [4], bf16",
+};
+
+const mw_op mw_op_ones = {
+    .schema = "aten::ones(SymInt[] size" FACTORY_REST,
+    .doc = "A tensor of ones.",
+    .dtype = MW_OUT_ARG,
+    .kernel = ones_kernel,
+    .factors = sized_factors,
+    .samples = "[4, 6]; [3], i64; [2, 2], bool; []; [0, 3]; [4], bf16",
+};
+
+static mw_status scalar_tensor_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    rule->out[0].ndim = 0;
+    rule->out_meta[0].dtype = mw__arg_dtype(call, 1, dtype_of(&call->arg[0]));
+    return MW_OK;
+}
+
+static mw_status scalar_tensor_kernel(const mw_kernel_call *k)
+{
+    return fill(&k->out[0], &k->call->arg[0]);
+}
+
+const mw_op mw_op_scalar_tensor = {
+    .schema = "aten::scalar_tensor(Scalar s" FACTORY_REST,
+    .doc = "A number as a tensor without dims.",
+    .dtype = MW_OUT_ARG,
+    .kernel = scalar_tensor_kernel,
+    .factors = scalar_tensor_factors,
+    .samples = "1.5; 2; true; 3, f32; 0.5, bf16; 7, f64",
+};
+
+/* ---- in the dtype of another tensor, which is not read ----------------------------------------
+ */
+
+static mw_status new_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    (void)mw__rule_letters(rule, &rule->in[0], &call->in[0], "s", MW_MARK_FREE);
+    return size_letters(call, 1, rule);
+}
+
+static mw_status new_full_kernel(const mw_kernel_call *k)
+{
+    return fill(&k->out[0], &k->call->arg[2]);
+}
+
+#define NEW_SAMPLES                                                                             \
+    "f32[4, 6], [3, 5]; i64[3]<9, [2]; bf16[2, 5], []; f32[], [4, 2]; f32[0, 2], [3]; f32[3], " \
+    "[0, 2], f64"
+
+const mw_op mw_op_new_zeros = {
+    .schema = "aten::new_zeros(Tensor self, SymInt[] size" FACTORY_REST,
+    .doc = "Zeros of some shape, in the dtype of a tensor.",
+    .unread = MW_ARG(0),
+    .dtype = MW_OUT_ARG,
+    .kernel = zeros_kernel,
+    .factors = new_factors,
+    .samples = NEW_SAMPLES,
+};
+
+const mw_op mw_op_new_ones = {
+    .schema = "aten::new_ones(Tensor self, SymInt[] size" FACTORY_REST,
+    .doc = "Ones of some shape, in the dtype of a tensor.",
+    .unread = MW_ARG(0),
+    .dtype = MW_OUT_ARG,
+    .kernel = ones_kernel,
+    .factors = new_factors,
+    .samples = NEW_SAMPLES,
+};
+
+const mw_op mw_op_new_full = {
+    .schema = "aten::new_full(Tensor self, SymInt[] size, Scalar fill_value" FACTORY_REST,
+    .doc = "One number everywhere, in some shape and the dtype of a tensor.",
+    .unread = MW_ARG(0),
+    .dtype = MW_OUT_ARG,
+    .kernel = new_full_kernel,
+    .factors = new_factors,
+    .samples = "f32[4, 6], [3, 5], 0.5; i64[3]<9, [2], 7; bf16[2, 5], [], -1; f32[], [4, 2], 2; "
+               "f32[0, 2], [3], 1; f32[3], [0, 2], 1, f64",
 };
 
 const mw_op mw_op_zeros_like = {
@@ -118,143 +228,4 @@ const mw_op mw_op_full_like = {
     .kernel = full_kernel,
     .samples =
         "f32[4, 6], 0.5; i64[3]<9, 7; bf16[2, 5], -1; f32[], 1; f32[0, 2], 1; f32[3], 2, f64",
-};
-
-/* ---- arange ------------------------------------------------------------------------------------
- */
-
-typedef struct progression {
-    bool is_float; /* some bound is */
-    double start_f, step_f;
-    int64_t start_i, step_i;
-    int64_t count;
-} progression;
-
-static bool is_float(const mw_arg *arg)
-{
-    return arg->kind == MW_ARG_FLOAT;
-}
-
-static double as_float(const mw_arg *arg)
-{
-    return is_float(arg) ? arg->f : (double)arg->i;
-}
-
-static mw_status count_ints(const mw_call_args *call, int64_t end, progression *p)
-{
-    int64_t span;
-    if (__builtin_sub_overflow(end, p->start_i, &span) || span == INT64_MIN)
-        return MW_FAIL(MW_ERR_SHAPE, "%s: from %lld to %lld is further than an int64 tells",
-                       mw__call_name(call), (long long)p->start_i, (long long)end);
-    bool towards = span == 0 || (span > 0) == (p->step_i > 0);
-    p->count = towards ? span / p->step_i + (span % p->step_i != 0) : -1;
-    return MW_OK;
-}
-
-static mw_status count_floats(const mw_call_args *call, double end, progression *p)
-{
-    double count = ceil((end - p->start_f) / p->step_f);
-    if (!(count < 0x1p62))
-        return MW_FAIL(MW_ERR_SHAPE, "%s: from %g to %g by %g has no finite number of elements",
-                       mw__call_name(call), p->start_f, end, p->step_f);
-    p->count = count < 0 ? -1 : (int64_t)count;
-    return MW_OK;
-}
-
-static mw_status progression_of(const mw_call_args *call, bool has_start, progression *ret)
-{
-    const mw_arg zero = {.kind = MW_ARG_INT, .i = 0}, one = {.kind = MW_ARG_INT, .i = 1};
-    const mw_arg *start = has_start ? &call->arg[0] : &zero;
-    const mw_arg *end = &call->arg[has_start ? 1 : 0];
-    const mw_arg *step = has_start && call->arg[2].kind != MW_ARG_NONE ? &call->arg[2] : &one;
-    progression p = {.is_float = is_float(start) || is_float(end) || is_float(step),
-                     .start_f = as_float(start),
-                     .step_f = as_float(step),
-                     .start_i = start->i,
-                     .step_i = step->i};
-    if (p.step_f == 0) return MW_FAIL(MW_ERR_ARG, "%s: step must not be 0", mw__call_name(call));
-    if (p.is_float)
-        MW_TRY(count_floats(call, as_float(end), &p));
-    else
-        MW_TRY(count_ints(call, end->i, &p));
-    if (p.count < 0)
-        return MW_FAIL(MW_ERR_ARG, "%s: a step of %g does not lead from %g to %g",
-                       mw__call_name(call), p.step_f, p.start_f, as_float(end));
-    *ret = p;
-    return MW_OK;
-}
-
-static mw_status arange_letters(const mw_call_args *call, bool has_start, mw_rule *rule)
-{
-    progression p = {0};
-    MW_TRY(progression_of(call, has_start, &p));
-    mw__rule_push(&rule->out[0], mw__rule_letter(rule, "n", p.count, MW_MARK_FREE));
-    rule->out_meta[0].dtype =
-        mw__arg_dtype(call, has_start ? 3 : 1, p.is_float ? MW_DTYPE_f32 : MW_DTYPE_i64);
-    return MW_OK;
-}
-
-static mw_status arange_kernel_of(const mw_kernel_call *k, bool has_start)
-{
-    progression p = {0};
-    const mw_range *ranges = NULL;
-    int64_t count = 0;
-    const mw_view *out = &k->out[0];
-    char *at = out->data;
-    MW_TRY(progression_of(k->call, has_start, &p));
-    MW_TRY(
-        mw__kernel_ranges(k, k->out_layout ? k->out_layout[0] : NULL, 0, p.count, &ranges, &count));
-    for (int64_t r = 0; r < count; r++)
-        for (int64_t i = ranges[r].first; i < ranges[r].end; i++) {
-            if (p.is_float)
-                mw__element_set(at, out->dtype, p.start_f + (double)i * p.step_f);
-            else
-                mw__element_set_i64(at, out->dtype,
-                                    MW__ADD_I64(p.start_i, MW__MUL_I64(i, p.step_i)));
-            at += mw_dtype_size(out->dtype);
-        }
-    return MW_OK;
-}
-
-static mw_status arange_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
-{
-    (void)arena;
-    return arange_letters(call, false, rule);
-}
-
-static mw_status arange_start_step_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
-{
-    (void)arena;
-    return arange_letters(call, true, rule);
-}
-
-static mw_status arange_kernel(const mw_kernel_call *k)
-{
-    return arange_kernel_of(k, false);
-}
-
-static mw_status arange_start_step_kernel(const mw_kernel_call *k)
-{
-    return arange_kernel_of(k, true);
-}
-
-const mw_op mw_op_arange = {
-    .schema = "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, "
-              "Device? device=None, bool? pin_memory=None) -> Tensor",
-    .doc = "0, 1, 2, ... below the end.",
-    .dtype = MW_OUT_ARG,
-    .kernel = arange_kernel,
-    .factors = arange_factors,
-    .samples = "8; 5.5; 0; 7, f32; 12, i32; 6, bf16; 1, f64",
-};
-
-const mw_op mw_op_arange_start_step = {
-    .schema = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "
-              "ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-              "bool? pin_memory=None) -> Tensor",
-    .doc = "Numbers from start by step, before the end.",
-    .dtype = MW_OUT_ARG,
-    .kernel = arange_start_step_kernel,
-    .factors = arange_start_step_factors,
-    .samples = "2, 9; 0, 10, 3; 5, -5, -2; 0.5, 3, 0.25; 4, 4; 1, 8, 2, f32; 0, 6, 1, f64",
 };

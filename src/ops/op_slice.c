@@ -118,6 +118,7 @@ const mw_op mw_op_slice = {
     .linear_in = MW_ARG(0),
     .monotone = 1,
     .dtype = MW_OUT_FIRST,
+    .refuses = "S(*) -> S(*): a step that happens to be a rank's share is gathered as any other",
     .view = slice_view,
     .factors = slice_factors,
     .samples =
@@ -194,6 +195,115 @@ const mw_op mw_op_split = {
     .nout = split_count,
     .samples =
         "f32[8, 6], 4; f32[8, 6], 3; f64[4, 9], 3, -1; bf16[6], 6; i64[5, 2]<9, 4, 0; f32[0, 2], 3",
+};
+
+/* ---- narrow: a range by start and length; chunk: a split by the number of parts
+ * ------------------------------------------------------------------------------- */
+
+static mw_status narrow_part(const mw_call_args *call, part *ret)
+{
+    part p = {.step = 1};
+    char meta[MW_META_TEXT];
+    MW_TRY(need_dims(call));
+    MW_TRY(mw__arg_dim(call, 1, call->in[0].ndim, &p.dim));
+    p.size = call->in[0].shape[p.dim];
+    p.start = mw__arg_int(call, 2, 0);
+    p.count = mw__arg_int(call, 3, 0);
+    if (p.start < 0) p.start += p.size;
+    if (p.start < 0 || p.count < 0 || p.start > p.size || p.count > p.size - p.start)
+        return MW_FAIL(MW_ERR_ARG, "%s: %lld elements from %lld on are outside dim %d of %s",
+                       mw__call_name(call), (long long)p.count, (long long)mw__arg_int(call, 2, 0),
+                       p.dim, mw__meta_text(&call->in[0], meta));
+    p.even = p.count > 0 && p.size % p.count == 0 && p.start % p.count == 0;
+    *ret = p;
+    return MW_OK;
+}
+
+static mw_status narrow_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    part p = {0};
+    int letter[MW_MAX_DIMS] = {0};
+    (void)arena;
+    MW_TRY(narrow_part(call, &p));
+    other_letters(call, rule, p.dim, letter);
+    letter[p.dim] = part_letter(rule, &p);
+    for (int d = 0; d < call->in[0].ndim; d++)
+        mw__rule_push(&rule->out[0], letter[d]);
+    return MW_OK;
+}
+
+static mw_status narrow_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
+{
+    part p = {0};
+    (void)nth;
+    MW_TRY(narrow_part(call, &p));
+    part_view(in, &p, out);
+    return MW_OK;
+}
+
+const mw_op mw_op_narrow = {
+    .schema = "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
+    .doc = "A range of a dim, by its start and length.",
+    .linear_in = MW_ARG(0),
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .view = narrow_view,
+    .factors = narrow_factors,
+    .samples = "f32[8, 6], 0, 4, 4; f32[8, 6], 0, 3, 5; f64[4, 9], -1, -3, 3; bf16[6], 0, 0, 6; "
+               "i64[4]<9, 0, 4, 0; f32[0, 2], 1, 1, 1",
+};
+
+/* The call as split would have it: the size of a part from their number. */
+static void as_split(const mw_call_args *call, mw_arg *arg, mw_call_args *ret)
+{
+    int ndim = call->in[0].ndim;
+    int64_t given = mw__arg_int(call, 2, 0), chunks = MW_MAX(1, mw__arg_int(call, 1, 1)), size = 1;
+    if (given >= -ndim && given < ndim) size = call->in[0].shape[given < 0 ? given + ndim : given];
+    arg[0] = call->arg[0];
+    arg[1] = (mw_arg){.kind = MW_ARG_INT, .i = MW_MAX(1, (size + chunks - 1) / chunks)};
+    arg[2] = call->arg[2];
+    *ret = *call;
+    ret->arg = arg;
+}
+
+static int chunk_count(const mw_call_args *call)
+{
+    mw_arg arg[3];
+    mw_call_args split;
+    as_split(call, arg, &split);
+    return split_count(&split);
+}
+
+static mw_status chunk_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    mw_arg arg[3];
+    mw_call_args split;
+    if (mw__arg_int(call, 1, 0) <= 0)
+        return MW_FAIL(MW_ERR_ARG, "chunk: argument 'chunks' must be positive, got %lld",
+                       (long long)mw__arg_int(call, 1, 0));
+    as_split(call, arg, &split);
+    return split_factors(&split, arena, rule);
+}
+
+static mw_status chunk_view(const mw_call_args *call, int nth, const mw_view *in, mw_view *out)
+{
+    mw_arg arg[3];
+    mw_call_args split;
+    as_split(call, arg, &split);
+    return split_view(&split, nth, in, out);
+}
+
+const mw_op mw_op_chunk = {
+    .schema = "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
+    .doc = "The parts of a dim, as many as said or fewer, the last maybe smaller.",
+    .linear_in = MW_ARG(0),
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .view = chunk_view,
+    .factors = chunk_factors,
+    .nout = chunk_count,
+    .samples = "f32[8, 6], 2; f32[8, 6], 3; f64[4, 9], 3, -1; bf16[6], 1; i64[5, 2]<9, 4, 0; "
+               "f32[4, 12], 3, 1",
 };
 
 /* ---- select and unbind: one index of a dim, which goes

@@ -611,6 +611,42 @@ mw_tensor * mw_full_like_at(mw_site site, mw_tensor *self, double fill_value, mw
     return mw__call_op(site, &mw_op_full_like, args, 7);
 }
 
+mw_tensor * mw_zeros_at(mw_site site, const int64_t *size, int nsize, mw_dtype dtype)
+{
+    const mw_value args[] = {v_ints(size, nsize), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_zeros, args, 5);
+}
+
+mw_tensor * mw_ones_at(mw_site site, const int64_t *size, int nsize, mw_dtype dtype)
+{
+    const mw_value args[] = {v_ints(size, nsize), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_ones, args, 5);
+}
+
+mw_tensor * mw_scalar_tensor_at(mw_site site, double s, mw_dtype dtype)
+{
+    const mw_value args[] = {v_scalar(s), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_scalar_tensor, args, 5);
+}
+
+mw_tensor * mw_new_zeros_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(size, nsize), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_new_zeros, args, 6);
+}
+
+mw_tensor * mw_new_ones_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(size, nsize), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_new_ones, args, 6);
+}
+
+mw_tensor * mw_new_full_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize, double fill_value, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(size, nsize), v_scalar(fill_value), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
+    return mw__call_op(site, &mw_op_new_full, args, 7);
+}
+
 mw_tensor * mw_arange_at(mw_site site, double end, mw_dtype dtype)
 {
     const mw_value args[] = {v_scalar(end), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
@@ -621,6 +657,48 @@ mw_tensor * mw_arange_start_step_at(mw_site site, double start, double end, doub
 {
     const mw_value args[] = {v_scalar(start), v_scalar(end), v_scalar(step), v_maybe_dtype(dtype), v_none(), v_none(), v_none()};
     return mw__call_op(site, &mw_op_arange_start_step, args, 7);
+}
+
+mw_tensor * mw_one_hot_at(mw_site site, mw_tensor *self, int64_t num_classes)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(num_classes)};
+    return mw__call_op(site, &mw_op_one_hot, args, 2);
+}
+
+mw_tensor * mw_flip_at(mw_site site, mw_tensor *self, const int64_t *dims, int ndims)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(dims, ndims)};
+    return mw__call_op(site, &mw_op_flip, args, 2);
+}
+
+mw_tensor * mw_roll_at(mw_site site, mw_tensor *self, const int64_t *shifts, int nshifts, const int64_t *dims, int ndims)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(shifts, nshifts), v_ints(dims, ndims)};
+    return mw__call_op(site, &mw_op_roll, args, 3);
+}
+
+mw_tensor * mw_repeat_at(mw_site site, mw_tensor *self, const int64_t *repeats, int nrepeats)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(repeats, nrepeats)};
+    return mw__call_op(site, &mw_op_repeat, args, 2);
+}
+
+mw_tensor * mw_tril_at(mw_site site, mw_tensor *self, int64_t diagonal)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(diagonal)};
+    return mw__call_op(site, &mw_op_tril, args, 2);
+}
+
+mw_tensor * mw_triu_at(mw_site site, mw_tensor *self, int64_t diagonal)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(diagonal)};
+    return mw__call_op(site, &mw_op_triu, args, 2);
+}
+
+mw_tensor * mw_constant_pad_nd_at(mw_site site, mw_tensor *self, const int64_t *pad, int npad, double value)
+{
+    const mw_value args[] = {v_tensor(self), v_ints(pad, npad), v_scalar(value)};
+    return mw__call_op(site, &mw_op_constant_pad_nd, args, 3);
 }
 
 mw_tensor * mw_view_at(mw_site site, mw_tensor *self, const int64_t *size, int nsize)
@@ -707,6 +785,36 @@ int mw_unbind_int_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor **ret
     return call_list(site, &mw_op_unbind_int, args, 2, ret, cap);
 }
 
+mw_tensor * mw_narrow_at(mw_site site, mw_tensor *self, int64_t dim, int64_t start, int64_t length)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_integer(start), v_integer(length)};
+    return mw__call_op(site, &mw_op_narrow, args, 4);
+}
+
+int mw_chunk_at(mw_site site, mw_tensor *self, int64_t chunks, int64_t dim, mw_tensor **ret, int cap)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(chunks), v_integer(dim)};
+    return call_list(site, &mw_op_chunk, args, 3, ret, cap);
+}
+
+mw_tensor * mw_flatten_using_ints_at(mw_site site, mw_tensor *self, int64_t start_dim, int64_t end_dim)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(start_dim), v_integer(end_dim)};
+    return mw__call_op(site, &mw_op_flatten_using_ints, args, 3);
+}
+
+mw_tensor * mw_unflatten_int_at(mw_site site, mw_tensor *self, int64_t dim, const int64_t *sizes, int nsizes)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_ints(sizes, nsizes)};
+    return mw__call_op(site, &mw_op_unflatten_int, args, 3);
+}
+
+mw_tensor * mw_movedim_int_at(mw_site site, mw_tensor *self, int64_t source, int64_t destination)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(source), v_integer(destination)};
+    return mw__call_op(site, &mw_op_movedim_int, args, 3);
+}
+
 mw_tensor * mw_alias_at(mw_site site, mw_tensor *self)
 {
     const mw_value args[] = {v_tensor(self)};
@@ -754,6 +862,30 @@ mw_tensor * mw_linear_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_t
     const mw_value args[] = {v_tensor(input), v_tensor(weight), v_maybe(bias)};
     if (!bias && failed()) return NULL;
     return mw__call_op(site, &mw_op_linear, args, 3);
+}
+
+mw_tensor * mw_dot_at(mw_site site, mw_tensor *self, mw_tensor *tensor)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(tensor)};
+    return mw__call_op(site, &mw_op_dot, args, 2);
+}
+
+mw_tensor * mw_mv_at(mw_site site, mw_tensor *self, mw_tensor *vec)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(vec)};
+    return mw__call_op(site, &mw_op_mv, args, 2);
+}
+
+mw_tensor * mw_outer_at(mw_site site, mw_tensor *self, mw_tensor *vec2)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(vec2)};
+    return mw__call_op(site, &mw_op_outer, args, 2);
+}
+
+mw_tensor * mw_einsum_at(mw_site site, const char *equation, mw_tensor *const *tensors, int ntensors, const int64_t *path, int npath)
+{
+    const mw_value args[] = {v_text(equation), v_tensors(tensors, ntensors), v_maybe_ints(path, npath)};
+    return mw__call_op(site, &mw_op_einsum, args, 3);
 }
 
 mw_tensor * mw_scaled_dot_product_attention_at(mw_site site, mw_tensor *query, mw_tensor *key, mw_tensor *value, mw_tensor *attn_mask, double dropout_p, bool is_causal, double scale, bool enable_gqa)
