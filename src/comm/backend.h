@@ -53,8 +53,17 @@ enum { MW_PULL_GROUP = 64 };
 int mw__pull_group(const mw_pull *pull, int count);
 
 /* Runs such a group in one pass; from[i] is the buffer of pull[i]'s peer. The bits are those of the
- * pulls run one by one. */
+ * pulls run one by one. `past`: the result should not go through the caches. */
 void mw__pull_group_run(const mw_pull *pull, int count, mw_dtype dtype, const void *const *from,
-                        void *to);
+                        void *to, bool past);
+
+/* Is what all these pulls write too large for the caches? */
+bool mw__pulls_past(const mw_pull *pull, int count, mw_dtype dtype);
+
+/* to = from, and to = from[0] + from[1] + ... (in that order), past the caches; `to` must not
+ * overlap. Others may look at the result only after mw__stream_done. */
+void mw__stream_copy(void *to, const void *from, int64_t bytes);
+void mw__stream_sum_f32(float *to, const void *const *from, int count, int64_t n);
+void mw__stream_done(void);
 
 #endif

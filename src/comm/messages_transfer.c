@@ -287,6 +287,7 @@ static bool pull_all(mw__messages_end *me, const mw_transfer *t)
 {
     mw_pull pull[MW_PULL_GROUP];
     const void *from[MW_PULL_GROUP];
+    bool past = mw__pulls_past(t->pull, t->npull, t->dtype);
     for (int i = 0, n; i < t->npull; i += n) {
         n = mw__pull_group(&t->pull[i], t->npull - i);
         if (me->peer[t->pull[i].peer].direct) {
@@ -297,7 +298,7 @@ static bool pull_all(mw__messages_end *me, const mw_transfer *t)
             if (!find_source(me, t, &t->pull[i + j], &pull[j], &from[j])) return false;
         for (int j = 0, alike; j < n; j += alike) {
             alike = mw__pull_group(&pull[j], n - j);
-            mw__pull_group_run(&pull[j], alike, t->dtype, &from[j], t->to);
+            mw__pull_group_run(&pull[j], alike, t->dtype, &from[j], t->to, past);
         }
     }
     return true;

@@ -104,21 +104,47 @@ static void combine_row(mw_reduce kind, mw_dtype dtype, void *to, int64_t to_str
     }
 }
 
-void mw__pull_run(const mw_pull *pull, mw_dtype dtype, const void *from, void *to)
+/* Rows shorter than this gain nothing from going past the caches: their ends share lines. */
+enum { STREAM_ROW = 512, STREAM_RESULT = 8 << 20 };
+
+bool mw__pulls_past(const mw_pull *pull, int count, mw_dtype dtype)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < count; i++) {
+        int64_t written =
+            pull[i].reduce == MW_REDUCE_NONE; /* the others write where one has stored */
+        for (int d = 0; d < pull[i].ndim; d++)
+            written *= pull[i].size[d];
+        elements += written;
+    }
+    return elements * mw_dtype_size(dtype) >= STREAM_RESULT;
+}
+
+static void run_box(const mw_pull *pull, mw_dtype dtype, const void *from, void *to, bool past)
 {
     box b;
     if (!flatten(pull, &b)) return;
     int64_t size = mw_dtype_size(dtype), index[MW_PULL_DIMS] = {0};
     int64_t f = pull->from, t = pull->to;
     int row = b.ndim - 1;
+    bool stream = past && pull->reduce == MW_REDUCE_NONE && b.from[row] == 1 && b.to[row] == 1 &&
+                  b.size[row] * size >= STREAM_ROW;
     do {
         const char *source = (const char *)from + f * size;
         char *target = (char *)to + t * size;
-        if (pull->reduce == MW_REDUCE_NONE)
+        if (stream)
+            mw__stream_copy(target, source, b.size[row] * size);
+        else if (pull->reduce == MW_REDUCE_NONE)
             copy_row(target, b.to[row], source, b.from[row], b.size[row], size);
         else
             combine_row(pull->reduce, dtype, target, b.to[row], source, b.from[row], b.size[row]);
     } while (next_row(&b, index, &f, &t));
+    if (stream) mw__stream_done();
+}
+
+void mw__pull_run(const mw_pull *pull, mw_dtype dtype, const void *from, void *to)
+{
+    run_box(pull, dtype, from, to, mw__pulls_past(pull, 1, dtype));
 }
 
 static bool same_box(const mw_pull *a, const mw_pull *b)
@@ -140,22 +166,29 @@ int mw__pull_group(const mw_pull *pull, int count)
 }
 
 void mw__pull_group_run(const mw_pull *pull, int count, mw_dtype dtype, const void *const *from,
-                        void *to)
+                        void *to, bool past)
 {
     box b;
     if (!flatten(&pull[0], &b)) return;
     int row = b.ndim - 1;
     if (count == 1 || b.from[row] != 1 || b.to[row] != 1) {
         for (int i = 0; i < count; i++)
-            mw__pull_run(&pull[i], dtype, from[i], to);
+            run_box(&pull[i], dtype, from[i], to, past);
         return;
     }
     int64_t size = mw_dtype_size(dtype), index[MW_PULL_DIMS] = {0};
     int64_t f = 0, t = pull[0].to;
     const void *source[MW_PULL_GROUP];
+    bool sum = pull[1].reduce == MW_REDUCE_SUM || pull[1].reduce == MW_REDUCE_AVG;
+    bool stream = past && sum && dtype == MW_DTYPE_f32 && b.size[row] * size >= STREAM_ROW;
     do {
         for (int i = 0; i < count; i++)
             source[i] = (const char *)from[i] + (pull[i].from + f) * size;
-        mw__reduce_rows(pull[1].reduce, dtype, (char *)to + t * size, source, count, b.size[row]);
+        char *target = (char *)to + t * size;
+        if (stream)
+            mw__stream_sum_f32((float *)target, source, count, b.size[row]);
+        else
+            mw__reduce_rows(pull[1].reduce, dtype, target, source, count, b.size[row]);
     } while (next_row(&b, index, &f, &t));
+    if (stream) mw__stream_done();
 }

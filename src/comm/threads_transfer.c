@@ -64,12 +64,13 @@ static bool pull_all(mw__threads_end *me, mw__threads_member *mine, const mw_tra
                      uint64_t hash)
 {
     const void *from[MW_PULL_GROUP];
+    bool past = mw__pulls_past(transfer->pull, transfer->npull, transfer->dtype);
     for (int i = 0, n; i < transfer->npull; i += n) {
         const mw_pull *pull = &transfer->pull[i];
         n = mw__pull_group(pull, transfer->npull - i);
         for (int j = 0; j < n; j++)
             if (!find_source(me, mine, transfer, &pull[j], hash, &from[j])) return false;
-        mw__pull_group_run(pull, n, transfer->dtype, from, transfer->to);
+        mw__pull_group_run(pull, n, transfer->dtype, from, transfer->to, past);
     }
     return true;
 }

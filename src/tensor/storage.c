@@ -1,21 +1,27 @@
 /* Storage and its pool. The pool keeps freed blocks by power-of-two class (in eighths of a power
  * above 4 KiB, so that large tensors waste at most an eighth), and belongs to one rank's thread;
- * only `readers` is touched by others. */
+ * only `readers` is touched by others.
+ *
+ * Blocks above KEEP_AT_MOST are kept in one list instead, newest first, together at most
+ * KEEP_LARGE: memory fresh from the system costs several times what filling it does, since every
+ * page of it faults. What does not fit goes back, oldest first. */
 #include "tensor/tensor.h"
 
 #include <sched.h>
 
-enum { CLASSES = 256, ALIGN = 64, SMALLEST = 64, KEEP_AT_MOST = 16 << 20 };
+enum { CLASSES = 256, ALIGN = 64, SMALLEST = 64, KEEP_AT_MOST = 16 << 20, KEEP_LARGE = 128 << 20 };
 
 typedef struct mw__pool {
     mw_storage *free[CLASSES];
+    mw_storage *large; /* free, newest first */
+    int64_t large_bytes;
     mw_storage *limbo; /* unreferenced, still read by peers */
     int64_t live, peak;
     const mw_allocator *allocator;
 } mw__pool;
 
-/* The class of a size and the capacity of that class. Large blocks are not rounded: they are given
- * back at once, since a weight is freed once in a program's life. */
+/* The class of a size and the capacity of that class; large blocks have none and are not rounded.
+ */
 static int class_of(int64_t bytes, int64_t *ret_capacity)
 {
     if (bytes > KEEP_AT_MOST) {
@@ -65,12 +71,51 @@ static bool being_read(const mw_storage *storage)
     return __atomic_load_n(&storage->readers, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* Gives back the oldest large blocks until those kept fit into `room` bytes. */
+static void shrink_large(mw__pool *pool, int64_t room)
+{
+    int64_t kept = 0;
+    mw_storage **at = &pool->large;
+    while (*at && kept + (*at)->capacity <= room) {
+        kept += (*at)->capacity;
+        at = &(*at)->next;
+    }
+    mw_storage *old = *at;
+    *at = NULL;
+    pool->large_bytes = kept;
+    while (old) {
+        mw_storage *next = old->next;
+        give_back(pool, old);
+        old = next;
+    }
+}
+
+/* A kept block for so many bytes that wastes at most an eighth, or NULL. */
+static mw_storage *take_large(mw__pool *pool, int64_t bytes)
+{
+    for (mw_storage **at = &pool->large; *at; at = &(*at)->next) {
+        mw_storage *storage = *at;
+        if (storage->capacity < bytes || storage->capacity - bytes > bytes / 8) continue;
+        *at = storage->next;
+        pool->large_bytes -= storage->capacity;
+        return storage;
+    }
+    return NULL;
+}
+
 static void put_in_free_list(mw__pool *pool, mw_storage *storage)
 {
     int64_t capacity;
-    int class = storage->unmap ? -1 : class_of(storage->capacity, &capacity);
-    if (class < 0) {
+    if (storage->unmap || storage->capacity > KEEP_LARGE) {
         give_back(pool, storage);
+        return;
+    }
+    int class = class_of(storage->capacity, &capacity);
+    if (class < 0) {
+        storage->next = pool->large;
+        pool->large = storage;
+        pool->large_bytes += storage->capacity;
+        if (pool->large_bytes > KEEP_LARGE) shrink_large(pool, KEEP_LARGE);
         return;
     }
     storage->next = pool->free[class];
@@ -105,9 +150,9 @@ mw_status mw__storage_new(int64_t bytes, mw_storage **ret)
     int64_t capacity;
     int class = class_of(bytes, &capacity);
     if (MW_UNLIKELY(pool->limbo)) empty_limbo(pool);
-    mw_storage *storage = class >= 0 ? pool->free[class] : NULL;
+    mw_storage *storage = class >= 0 ? pool->free[class] : take_large(pool, bytes);
     if (MW_LIKELY(storage != NULL)) {
-        pool->free[class] = storage->next;
+        if (class >= 0) pool->free[class] = storage->next;
     } else {
         storage = mw__alloc(sizeof *storage + ALIGN + (size_t)capacity);
         if (!storage) return MW_NOMEM();
@@ -149,6 +194,7 @@ void mw__pool_trim(void)
     mw__pool *pool = mw__ctx_get()->pool;
     if (!pool) return;
     empty_limbo(pool);
+    shrink_large(pool, 0);
     for (int i = 0; i < CLASSES; i++) {
         while (pool->free[i]) {
             mw_storage *storage = pool->free[i];

@@ -189,13 +189,58 @@ static void test_a_group_gives_the_bits_of_its_pulls(void **state)
         assert_int_equal(mw__pull_group(pull, n), n);
         fill(got, dtype, room, &seed);
         memcpy(want, got, sizeof want);
-        mw__pull_group_run(pull, n, dtype, sources, got);
+        mw__pull_group_run(pull, n, dtype, sources, got, random_below(&seed, 2));
         for (int i = 0; i < n; i++)
             pull_plainly(&pull[i], dtype, from[i], want);
         assert_same(got, want, dtype, room, "group");
         grouped += n > 1;
     }
     assert_true(grouped > 1000);
+}
+
+/* Rows long enough to be stored past the caches, at any place within a line. */
+static void test_rows_past_the_caches_have_the_same_bits(void **state)
+{
+    (void)state;
+    enum { ROOM = 1 << 11 };
+    static float from[4][ROOM], got[ROOM], want[ROOM];
+    uint64_t seed = 29;
+    for (int round = 0; round < 2000; round++) {
+        int n = 1 + random_below(&seed, 4), columns = 100 + random_below(&seed, 500);
+        int rows = 1 + random_below(&seed, 3);
+        mw_pull pull[4];
+        const void *sources[4];
+        int to = random_below(&seed, 64);
+        for (int i = 0; i < n; i++) {
+            pull[i] = (mw_pull){.ndim = 2,
+                                .reduce = i ? MW_REDUCE_SUM : MW_REDUCE_NONE,
+                                .from = random_below(&seed, 64),
+                                .to = to,
+                                .size = {rows, columns},
+                                .from_stride = {columns + 3, 1},
+                                .to_stride = {columns + 40, 1}};
+            fill(from[i], MW_DTYPE_f32, ROOM, &seed);
+            sources[i] = from[i];
+        }
+        fill(got, MW_DTYPE_f32, ROOM, &seed);
+        memcpy(want, got, sizeof want);
+        mw__pull_group_run(pull, n, MW_DTYPE_f32, sources, got, true);
+        for (int i = 0; i < n; i++)
+            pull_plainly(&pull[i], MW_DTYPE_f32, sources[i], want);
+        assert_same(got, want, MW_DTYPE_f32, ROOM, "past the caches");
+    }
+}
+
+static void test_only_large_results_go_past_the_caches(void **state)
+{
+    (void)state;
+    mw_pull pull[2];
+    for (int i = 0; i < 2; i++)
+        pull[i] = pull_row(i, MW_REDUCE_NONE, 0, 0, 1 << 20);
+    assert_true(mw__pulls_past(pull, 2, MW_DTYPE_f32));
+    pull[1].reduce = MW_REDUCE_SUM; /* now both write the same 4 MiB */
+    assert_false(mw__pulls_past(pull, 2, MW_DTYPE_f32));
+    assert_false(mw__pulls_past(pull, 0, MW_DTYPE_f32));
 }
 
 static void test_groups_end_where_the_box_or_the_kind_changes(void **state)
@@ -233,6 +278,8 @@ int main(void)
         cmocka_unit_test(test_rows_reduce_in_the_order_given),
         cmocka_unit_test(test_pulls_equal_the_plain_loop),
         cmocka_unit_test(test_a_group_gives_the_bits_of_its_pulls),
+        cmocka_unit_test(test_rows_past_the_caches_have_the_same_bits),
+        cmocka_unit_test(test_only_large_results_go_past_the_caches),
         cmocka_unit_test(test_groups_end_where_the_box_or_the_kind_changes),
         cmocka_unit_test(test_halves_round_after_every_step),
     };
