@@ -790,6 +790,21 @@ MW_API mw_tensor * mw_log_softmax_int_at(mw_site site, mw_tensor *self, int64_t 
 MW_API mw_tensor * mw_logsumexp_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim);
 #define mw_logsumexp(...) mw_logsumexp_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor
+ * Minus the logarithm of the softmax at each target, as mean (1), sum (2), or all (0). */
+MW_API mw_tensor * mw_cross_entropy_loss_at(mw_site site, mw_tensor *self, mw_tensor *target, mw_tensor *weight, int64_t reduction, int64_t ignore_index, double label_smoothing);
+#define mw_cross_entropy_loss(...) mw_cross_entropy_loss_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor
+ * Minus the log-probability at each target, as mean (1), sum (2), or all (0). */
+MW_API mw_tensor * mw_nll_loss_nd_at(mw_site site, mw_tensor *self, mw_tensor *target, mw_tensor *weight, int64_t reduction, int64_t ignore_index);
+#define mw_nll_loss_nd(...) mw_nll_loss_nd_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
+ * Squares of what is between two tensors: their mean (1), their sum (2), or all (0). */
+MW_API mw_tensor * mw_mse_loss_at(mw_site site, mw_tensor *self, mw_tensor *target, int64_t reduction);
+#define mw_mse_loss(...) mw_mse_loss_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
  * The rows of weight that indices name. */
 MW_API mw_tensor * mw_embedding_at(mw_site site, mw_tensor *weight, mw_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse);

@@ -952,6 +952,26 @@ mw_tensor * mw_logsumexp_at(mw_site site, mw_tensor *self, const int64_t *dim, i
     return mw__call_op(site, &mw_op_logsumexp, args, 3);
 }
 
+mw_tensor * mw_cross_entropy_loss_at(mw_site site, mw_tensor *self, mw_tensor *target, mw_tensor *weight, int64_t reduction, int64_t ignore_index, double label_smoothing)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(target), v_maybe(weight), v_integer(reduction), v_integer(ignore_index), v_number(label_smoothing)};
+    if (!weight && failed()) return NULL;
+    return mw__call_op(site, &mw_op_cross_entropy_loss, args, 6);
+}
+
+mw_tensor * mw_nll_loss_nd_at(mw_site site, mw_tensor *self, mw_tensor *target, mw_tensor *weight, int64_t reduction, int64_t ignore_index)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(target), v_maybe(weight), v_integer(reduction), v_integer(ignore_index)};
+    if (!weight && failed()) return NULL;
+    return mw__call_op(site, &mw_op_nll_loss_nd, args, 5);
+}
+
+mw_tensor * mw_mse_loss_at(mw_site site, mw_tensor *self, mw_tensor *target, int64_t reduction)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(target), v_integer(reduction)};
+    return mw__call_op(site, &mw_op_mse_loss, args, 3);
+}
+
 mw_tensor * mw_embedding_at(mw_site site, mw_tensor *weight, mw_tensor *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse)
 {
     const mw_value args[] = {v_tensor(weight), v_tensor(indices), v_integer(padding_idx), v_boolean(scale_grad_by_freq), v_boolean(sparse)};

@@ -11,7 +11,7 @@
 enum { ROWS = 3, MOST = 60003, ARGS = 6, OUT = 3 };
 
 /* How an op is called: on x [ROWS, n], with up to ARGS more arguments; 'w' stands for a weight [n],
- * 'd' for [1], 'n' for [n]. */
+ * 'd' for [1], 'n' for [n], 'c' for a class of each row. */
 typedef struct call {
     const char *word, *args;
     bool nan; /* also with a NaN among the elements */
@@ -41,6 +41,9 @@ static const call calls[] = {
     {"topk", "71", true},
     {"topk", "31ft", true},
     {"cumsum", "1", true},
+    {"cross_entropy_loss", "c", false},
+    {"cross_entropy_loss", "c-0", false},
+    {"nll_loss_nd", "cw1", false},
 };
 
 static float datum(int row, int at, bool nan)
@@ -69,6 +72,12 @@ static mw_tensor *make_weight(int n)
     return mw_from_data(MW_DTYPE_f32, (const int64_t[]){n}, 1, data, NULL, "replicated");
 }
 
+static mw_tensor *make_classes(int n)
+{
+    const int64_t class[ROWS] = {n - 1, 0, n / 2};
+    return mw_from_data(MW_DTYPE_i64, (const int64_t[]){ROWS}, 1, class, NULL, "replicated");
+}
+
 static int run(const call *c, mw_tensor *x, int n, mw_tensor **out)
 {
     mw_value value[ARGS] = {{.kind = MW_ARG_TENSOR, .as.tensor = x}};
@@ -82,6 +91,7 @@ static int run(const call *c, mw_tensor *x, int n, mw_tensor **out)
         if (*at == 'e') *v = (mw_value){.kind = MW_ARG_FLOAT, .as.f = 1e-5};
         if (*at == 'd') *v = (mw_value){.kind = MW_ARG_INTS, .count = 1, .as.ints = &dim};
         if (*at == 'n') *v = (mw_value){.kind = MW_ARG_INTS, .count = 1, .as.ints = &size};
+        if (*at == 'c') *v = (mw_value){.kind = MW_ARG_TENSOR, .as.tensor = make_classes(n)};
         if (*at == 'w') *v = (mw_value){.kind = MW_ARG_TENSOR, .as.tensor = make_weight(n)};
     }
     for (int i = 0; i < count; i++)
