@@ -123,46 +123,20 @@ static void shorten(const chooser *c, axis_options *o, int axis)
     o->n = kept;
 }
 
-/* Operands (a bit each) that an option of an axis brings elsewhere over the network: it takes the
- * axis off a letter, or a partial sum off the axis. */
-static uint64_t moved_by(const chooser *c, int axis, const option *o)
-{
-    char role[MOST_OPERANDS] = {0};
-    uint64_t wanted = mw__letters_of_option(c, axis, o), moved = 0;
-    bool partial = o->kind == OPT_PASS || (o->kind == OPT_LETTER && c->contracted[o->letter]);
-    if (partial && !mw__carriers(c, axis, o->kind == OPT_LETTER ? o->letter : -1, o->reduce, role))
-        return 0;
-    for (int i = 0; i < c->nin && i < 64; i++)
-        if (mw__layout_count(c->operand[i].now) > 0 &&
-            ((mw__letters_with(c, i, axis) & ~wanted) ||
-             (mw__partial_on(c->operand[i].now, axis) && role[i] != 'p')))
-            moved |= UINT64_C(1) << i;
-    return moved;
-}
-
-/* A combination that moves k operands takes at least k times this. */
-static double least_time(int moved)
-{
-    return moved * mw__step_time(2, 0, 1);
-}
-
-/* Tries all combinations that move at most one operand, or all that move more: these are mostly
- * worse than the best of the former, and are not even built then. */
-static mw_status try_all(chooser *c, const axis_options *options, bool few, best *b)
+static mw_status search(chooser *c, axis_options *options, best *b)
 {
     const option *pick[MW_MESH_AXES] = {NULL};
     int at[MW_MESH_AXES] = {0}, naxis = c->mesh->naxis;
+    double combinations = 1;
+    for (int a = 0; a < naxis; a++)
+        if (c->used >> a & 1) combinations *= options[a].n;
+    for (int a = 0; a < naxis && combinations > MOST_COMBINATIONS; a++)
+        if (c->used >> a & 1) shorten(c, &options[a], a);
     for (;;) {
-        uint64_t moved = 0;
         for (int a = 0; a < naxis; a++)
-            if (c->used >> a & 1) {
-                pick[a] = &options[a].at[at[a]];
-                moved |= pick[a]->moved;
-            }
-        int count = __builtin_popcountll(moved);
+            if (c->used >> a & 1) pick[a] = &options[a].at[at[a]];
         bool same;
-        if ((count <= 1) == few && (!b->found || least_time(count) < b->us))
-            MW_TRY(try_combination(c, pick, b, &same));
+        MW_TRY(try_combination(c, pick, b, &same));
         int a = naxis - 1;
         for (; a >= 0; a--) {
             if (!(c->used >> a & 1)) continue;
@@ -171,21 +145,6 @@ static mw_status try_all(chooser *c, const axis_options *options, bool few, best
         }
         if (a < 0) return MW_OK;
     }
-}
-
-static mw_status search(chooser *c, axis_options *options, best *b)
-{
-    double combinations = 1;
-    for (int a = 0; a < c->mesh->naxis; a++)
-        if (c->used >> a & 1) combinations *= options[a].n;
-    for (int a = 0; a < c->mesh->naxis; a++) {
-        if (!(c->used >> a & 1)) continue;
-        if (combinations > MOST_COMBINATIONS) shorten(c, &options[a], a);
-        for (int i = 0; i < options[a].n; i++)
-            options[a].at[i].moved = moved_by(c, a, &options[a].at[i]);
-    }
-    MW_TRY(try_all(c, options, true, b));
-    return try_all(c, options, false, b);
 }
 
 /* What stands in the way of moving nothing: the first axis on which operands disagree. */

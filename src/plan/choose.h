@@ -33,7 +33,6 @@ typedef struct option {
     option_kind kind;
     int letter, operand;
     unsigned reduce; /* the result is partial so; 0: it isn't */
-    uint64_t moved;  /* operands that it makes move, a bit each; set by the search */
 } option;
 
 typedef struct axis_options {

@@ -165,21 +165,21 @@ static void add_option(axis_options *o, option more)
 void mw__chooser_options(chooser *c, int axis, axis_options *o)
 {
     o->n = 0;
-    add_option(o, (option){OPT_WHOLE, -1, -1, 0, 0});
+    add_option(o, (option){OPT_WHOLE, -1, -1, 0});
     for (int l = 0; l < c->rule->nletter; l++) {
         if (!c->splittable[l]) continue;
         if (c->contracted[l]) {
             char role[MOST_OPERANDS];
             if (!mw__carriers(c, axis, l, c->rule->reduce, role)) continue;
         }
-        add_option(o, (option){OPT_LETTER, l, -1, c->contracted[l] ? c->rule->reduce : 0, 0});
+        add_option(o, (option){OPT_LETTER, l, -1, c->contracted[l] ? c->rule->reduce : 0});
     }
     for (int i = 0; i < c->nin; i++) {
         const mw_partial *p = mw__partial_on(c->operand[i].now, axis);
         if (p && passes(c, i, p->kind)) {
             char role[MOST_OPERANDS];
             if (mw__carriers(c, axis, -1, p->kind, role))
-                add_option(o, (option){OPT_PASS, -1, -1, p->kind, 0});
+                add_option(o, (option){OPT_PASS, -1, -1, p->kind});
         }
         /* An axis cut in parts may lie on several letters: as this operand has it. */
         uint64_t at = mw__letters_with(c, i, axis);
@@ -187,7 +187,7 @@ void mw__chooser_options(chooser *c, int axis, axis_options *o)
             bool legal = true;
             for (int l = 0; l < c->rule->nletter; l++)
                 if (at >> l & 1) legal = legal && c->splittable[l] && !c->contracted[l];
-            if (legal) add_option(o, (option){OPT_COPY, -1, i, 0, 0});
+            if (legal) add_option(o, (option){OPT_COPY, -1, i, 0});
         }
     }
 }
