@@ -68,9 +68,13 @@ static mw_status best_of_all(const mw_kernel_call *k, int sign)
 {
     int64_t n = mw__view_count(&k->in[0]), *to = k->out[0].data;
     void *buffer;
+    if (n == 0) { /* of an empty shard: no position */
+        *to = -1;
+        return MW_OK;
+    }
     MW_TRY(mw__search_buffer(k, n, &buffer));
     mw__search_row r = mw__search_row_of(&k->in[0], buffer);
-    return flat_position(k, n > 0 ? mw__search_best(&r, sign) : 0, to);
+    return flat_position(k, mw__search_best(&r, sign), to);
 }
 
 /* Results are contiguous, and without the dim in the order of the rest. `values` may be NULL. */
@@ -172,6 +176,10 @@ static mw_status first_equal_all(const mw_kernel_call *k)
 {
     int64_t n = mw__view_count(&k->in[0]), *to = k->out[0].data;
     void *buffer;
+    if (n == 0) { /* of an empty shard: no position */
+        *to = -1;
+        return MW_OK;
+    }
     MW_TRY(mw__search_buffer(k, n, &buffer));
     mw__search_row r = mw__search_row_of(&k->in[0], buffer);
     int64_t at = n > 0 ? find(&r, &k->in[1]) : 0;
