@@ -231,8 +231,8 @@ static void test_large_sizes_end(void **state)
         {"x=65536", "[9@x:(1)256*9*9@x:(256)256]"},
         {"a=2,b=3,c=2,d=3", "[5040@(a,b)*11@(c,d)]"},
         {"x=2,y=3", "[1000001@:1000,x,:7,y]"},
-        {"a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2", "[3@a,(b,c)*5@(d,e,f)*7@g,h]"},
-        {"a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2", "[1@h,g,f,e,d,c,b,a]"},
+        {"a=2,b=2,c=2,d=2,e=2,f=4", "[3@a,(b,c)*5@(d,e)*7@f]"},
+        {"a=2,b=2,c=2,d=2,e=2,f=8", "[1@f,e,d,c,b,a]"},
     };
     for (int i = 0; i < MW_COUNT(texts); i++) {
         mw_mesh *mesh = mesh_of(texts[i][0]);

@@ -62,7 +62,7 @@ static void test_printed_meshes_read_back_the_same(void **state)
     static const char *const texts[] = {
         "tp=1",
         "x=2,y=4",
-        "a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2",
+        "a=2,b=2,c=2,d=2,e=2,f=2",
         "\"data parallel\"=3,tp=2",
         "x=65536",
         "x=2,y=2 ids=[3,2,1,0]",
