@@ -2,7 +2,7 @@
 # (CMakeLists.txt, CMakePresets.json): nothing here that `cmake --preset` could not do.
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
-.PHONY: help setup build model demo test verify bench asan tsan fuzz nightly docs install tidy coverage clean
+.PHONY: help setup build model demo test verify bench cases asan tsan fuzz nightly docs install tidy coverage clean
 
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_TIME ?= 60
@@ -42,6 +42,9 @@ bench: build model      ## measure, against bounds measured in the same run
 	build/meshwise bench dispatch
 	build/meshwise bench decode --model $(MODEL)
 	@for bench in build/bench/bench_*; do echo "== $$bench"; $$bench || exit 1; done
+
+cases: build            ## texts to explain: what is right, missing and wrong in each
+	@build/cases tests/cases/*.case
 
 asan: setup             ## the tests under address and undefined-behaviour sanitizers
 	$(call built,asan)

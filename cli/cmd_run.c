@@ -72,6 +72,7 @@ static mw_status encode_chat(run_state *r, const char *text)
 
 static mw_status read_ids(run_state *r, const char *text)
 {
+    if (!*text) return mw_error_set(MW_ERR_ARG, "--ids is empty: it takes token ids, as 504,1123");
     int64_t count = 1;
     for (const char *p = text; *p; p++)
         count += *p == ',';

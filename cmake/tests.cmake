@@ -105,6 +105,13 @@ foreach(source ${fuzz_sources})
   mw_test(replay_${target} fuzz replay_${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${target})
 endforeach()
 
+# ---- cases ----------------------------------------------------------------------------------------
+# Texts to explain, each with what must be said of it.
+file(GLOB case_files CONFIGURE_DEPENDS tests/cases/*.case)
+add_executable(cases tests/cases/cases.c)
+target_link_libraries(cases PRIVATE meshwise mw_flags)
+mw_test(cases cases cases ${case_files})
+
 # ---- tool -----------------------------------------------------------------------------------------
 mw_test(layers tool ${CMAKE_SOURCE_DIR}/tools/check-layers)
 mw_test(names tool ${CMAKE_SOURCE_DIR}/tools/check-names)

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+enum { PROBLEM_WEIGHT = 40 };
+
 static const char *copy(mw_explain *e, const char *text)
 {
     const char *made = mw__arena_strndup(&e->arena, text, strlen(text));
@@ -124,6 +126,7 @@ void mw__problem(mw_draft *d, const char *kind, int64_t bytes_now, int64_t bytes
     va_start(args, format);
     const char *says = vformat(d->e, format, args);
     va_end(args);
+    d->entry.weight = MW_MAX(d->entry.weight, PROBLEM_WEIGHT);
     d->problem[d->entry.nproblem++] =
         (mw_problem){kind, says ? says : "", copy(d->e, fix), bytes_now, bytes_after};
     d->entry.problem = d->problem;

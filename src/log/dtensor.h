@@ -98,6 +98,8 @@ typedef struct dt_call {
     const char *word;        /* short: mm */
     const mw_op *op;         /* NULL: not in meshwise's table */
     const mw_schema *schema; /* NULL: not known */
+    const mw_op *same_as;    /* an op whose rule holds for the first three arguments and the first
+                                result; NULL: none */
     int narg;
     dt_value *arg;
     dt_mesh mesh;
@@ -105,6 +107,7 @@ typedef struct dt_call {
     mw_draft *draft;
     /* the result, where the text tells it */
     bool has_out, needs, has_needs;
+    bool in_tree; /* needs and wanted come from the lines below it in a tree */
     int nout;
     dt_tensor *out;
     int nwanted;
@@ -140,6 +143,13 @@ typedef struct dt_rank {
     int64_t last_error_line;
 } dt_rank;
 
+/* A print that announces a change of placement. */
+typedef struct dt_said {
+    int64_t line;
+    dt_tensor from, to;
+    const char *text;
+} dt_said;
+
 typedef struct dt_known_mesh {
     dt_mesh mesh;
     mw_mesh *made;
@@ -151,6 +161,7 @@ typedef struct dt_state {
     int64_t nmesh, cap_mesh;
     dt_mesh last_mesh; /* the last one stated anywhere */
     bool said_device;
+    dt_said said;
     struct dt_tree *tree;
     struct dt_counts *counts;
     dt_call **call_of; /* by entry */

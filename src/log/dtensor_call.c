@@ -72,6 +72,9 @@ static void declaration_of(const dt_here *h, dt_call *call)
         }
         call->op = NULL;
     }
+    /* kernels of one op: their first result is that op's, and so are their first three arguments */
+    if (strncmp(call->word, "_scaled_dot_product_", 20) == 0 && !strstr(call->word, "backward"))
+        call->same_as = mw__op_find("scaled_dot_product_attention", 28);
     for (int i = 0; i < MW_COUNT(declared); i++) {
         if (!declares(declared[i], &n)) continue;
         mw_schema *schema = mw__arena_alloc(&h->e->arena, sizeof *schema);
@@ -391,7 +394,8 @@ static void tell_placement(const dt_here *h, const dt_call *call, const dt_tenso
     for (int a = 0; a < t->nplacement && a < call->mesh.naxis; a++) {
         const dt_placement *p = &t->placement[a];
         int dim = p->dim < 0 ? p->dim + t->ndim : p->dim;
-        mw__str_printf(&text, "%s%s: ", a ? "; " : "", mw__dt_axis_name(h, &call->mesh, a));
+        mw__str_printf(&text, "%smesh axis %s: ", a ? "; " : "",
+                       mw__dt_axis_name(h, &call->mesh, a));
         if (p->kind == 'S')
             mw__str_printf(&text, "tensor dim %d is cut into %d chunks", dim, call->mesh.size[a]);
         else if (p->kind == '_')
@@ -499,8 +503,9 @@ static void tell_mesh(const dt_here *h, dt_call *call)
     const char *from = call->mesh.line ? mw__dt_line_from(h, call->mesh.line)
                                        : "--mesh; the mesh in the text would settle it";
     mw__fact(call->draft, "mesh", call->mesh.how, from,
-             "(%s): %d axis%s, %lld ranks; it belongs to the whole call", mw__str_text(&text),
-             call->mesh.naxis, call->mesh.naxis == 1 ? "" : "es", (long long)ranks);
+             "(%s): %d ax%ss, %lld rank%s; it belongs to the whole call", mw__str_text(&text),
+             call->mesh.naxis, call->mesh.naxis == 1 ? "i" : "e", (long long)ranks,
+             ranks == 1 ? "" : "s");
     mw__str_done(&text);
     tell_device(h, call);
 }

@@ -1,160 +1,9 @@
 /* A call held against meshwise's own rules: it is bound to the op's declaration, the layouts of its
  * operands are made, and the same choice is made that a meshwise program would make. What the text
  * says is compared with that. A problem needs evidence: without shapes and a mesh there is none. */
-#include "log/dtensor.h"
+#include "log/dtensor_replay.h"
 
 #include <stdio.h>
-
-enum { OPERANDS = 64, CHOSEN_RANKS = 256 };
-
-typedef struct replay {
-    const dt_here *h;
-    dt_call *call;
-    const mw_mesh *mesh;
-    mw_bound bound;
-    mw_call_args args;
-    int n;                       /* tensors, in the order of the text */
-    dt_tensor *tensor[OPERANDS]; /* as stated, of these */
-    mw_meta meta[OPERANDS];
-    mw_layout *layout; /* [nin], operand order */
-    const mw_layout **in;
-    dt_tensor **stated; /* [nin] */
-    int *arg_of;        /* [nin]: position in the schema */
-    mw_choice choice;
-    bool assumed_dtype;
-} replay;
-
-/* ---- binding
- * ------------------------------------------------------------------------------------------ */
-
-static mw_dtype dtype_for(const replay *r, int arg, const dt_tensor *t)
-{
-    if (t->dtype) return t->dtype;
-    const char *name = mw__dt_arg_name(r->call, arg);
-    if (name && (strcmp(name, "indices") == 0 || strcmp(name, "index") == 0)) return MW_DTYPE_i64;
-    if (name && (strcmp(name, "mask") == 0 || strcmp(name, "condition") == 0)) return MW_DTYPE_bool;
-    for (int i = 0; i < r->call->nout; i++)
-        if (r->call->out[i].dtype && mw_dtype_kind_of(r->call->out[i].dtype) == MW_KIND_FLOAT)
-            return r->call->out[i].dtype;
-    return r->h->e->options.dtype ? r->h->e->options.dtype : MW_DTYPE_f32;
-}
-
-static bool add_tensors(replay *r, int arg, dt_value *v)
-{
-    for (int k = 0; k < v->count; k++) {
-        dt_tensor *t = &v->tensor[k];
-        if (r->n == OPERANDS || !t->shaped || t->local) return false;
-        r->tensor[r->n] = t;
-        mw_meta *m = &r->meta[r->n++];
-        *m = (mw_meta){.dtype = dtype_for(r, arg, t), .ndim = t->ndim};
-        r->assumed_dtype = r->assumed_dtype || !t->dtype;
-        memcpy(m->shape, t->shape, sizeof t->shape);
-    }
-    return true;
-}
-
-static bool given_of(replay *r, int i, mw_given *to)
-{
-    dt_value *v = &r->call->arg[i];
-    *to = (mw_given){.name = v->name};
-    mw_arg *a = &to->value;
-    switch (v->kind) {
-    case DT_NONE:
-        a->kind = MW_ARG_NONE;
-        return true;
-    case DT_TENSOR:
-    case DT_TENSORS:
-        a->kind = v->kind == DT_TENSOR ? MW_ARG_TENSOR : MW_ARG_TENSORS;
-        a->first = r->n;
-        a->count = v->count;
-        return add_tensors(r, i, v);
-    case DT_INT:
-        a->kind = MW_ARG_INT;
-        a->i = v->i;
-        return true;
-    case DT_INTS:
-        a->kind = MW_ARG_INTS;
-        a->ints = v->ints;
-        a->count = v->count;
-        return true;
-    case DT_FLOAT:
-        a->kind = MW_ARG_FLOAT;
-        a->f = v->f;
-        return true;
-    case DT_BOOL:
-        a->kind = MW_ARG_BOOL;
-        a->i = v->i;
-        return true;
-    case DT_STR:
-        a->kind = MW_ARG_STR;
-        a->s = v->text;
-        return true;
-    case DT_OTHER:
-    default:
-        break;
-    }
-    a->kind = MW_ARG_DTYPE;
-    a->i = mw_dtype_read(v->text, (int)strlen(v->text));
-    return a->i != MW_DTYPE_NONE;
-}
-
-static bool failed(const dt_here *h, mw_status status)
-{
-    if (status == MW_OK) return false;
-    if (status == MW_ERR_NOMEM) h->e->failed = true;
-    return true;
-}
-
-/* false: the call can't be replayed (nothing wrong with the text). */
-static bool bind(replay *r)
-{
-    const dt_here *h = r->h;
-    mw_given given[DT_ARGS];
-    for (int i = 0; i < r->call->narg; i++)
-        if (!given_of(r, i, &given[i])) return false;
-    if (failed(h, mw__args_bind(r->call->schema, given, r->call->narg, r->meta, h->scratch,
-                                &r->bound)))
-        return false;
-    int nin = r->bound.nin;
-    r->layout = mw__arena_zalloc(h->scratch, (size_t)nin * sizeof *r->layout);
-    r->in = mw__arena_zalloc(h->scratch, (size_t)nin * sizeof *r->in);
-    r->stated = mw__arena_zalloc(h->scratch, (size_t)nin * sizeof *r->stated);
-    r->arg_of = mw__arena_zalloc(h->scratch, (size_t)nin * sizeof *r->arg_of);
-    mw_meta *meta = mw__arena_zalloc(h->scratch, (size_t)nin * sizeof *meta);
-    if (!r->layout || !r->in || !r->stated || !r->arg_of || !meta) {
-        h->e->failed = true;
-        return false;
-    }
-    for (int p = 0; p < r->bound.narg; p++)
-        for (int k = 0; k < r->bound.arg[p].count; k++)
-            if (r->bound.arg[p].kind == MW_ARG_TENSOR || r->bound.arg[p].kind == MW_ARG_TENSORS)
-                r->arg_of[r->bound.arg[p].first + k] = p;
-    for (int i = 0; i < nin; i++) {
-        meta[i] = r->meta[r->bound.operand[i]];
-        r->stated[i] = r->tensor[r->bound.operand[i]];
-    }
-    r->args = (mw_call_args){
-        .op = r->call->op, .narg = r->bound.narg, .arg = r->bound.arg, .nin = nin, .in = meta};
-    return true;
-}
-
-/* Layouts of all operands; false where one is not known or has none. */
-static bool lay(replay *r)
-{
-    for (int i = 0; i < r->args.nin; i++) {
-        dt_tensor t = *r->stated[i];
-        const char *why;
-        t.dtype = r->args.in[i].dtype;
-        if (!mw__dt_layout(r->h, r->mesh, &t, &r->layout[i], &why)) {
-            if (*why && r->mesh && t.nplacement == r->mesh->naxis)
-                mw__fact(r->call->draft, "not replayed", MW_HOW_DERIVED, why, "%s",
-                         r->call->schema->arg[r->arg_of[i]].name);
-            return false;
-        }
-        r->in[i] = &r->layout[i];
-    }
-    return true;
-}
 
 /* ---- what can't be true
  * ------------------------------------------------------------------------------- */
@@ -180,7 +29,7 @@ static void wrong_meshes(const dt_here *h, dt_call *call)
 }
 
 /* The shapes do not fit as whole tensors: is one of them a rank's piece? */
-static void wrong_shapes(replay *r, const char *says)
+static void wrong_shapes(dt_replay *r, const char *says)
 {
     dt_call *call = r->call;
     const char *hint = "";
@@ -211,43 +60,32 @@ static void wrong_shapes(replay *r, const char *says)
 /* ---- what was chosen
  * ---------------------------------------------------------------------------------- */
 
-static const char *layout_text(const replay *r, const mw_layout *l)
+/* A partial result costs a reduction once somebody wants the value. */
+static void tell_later(dt_replay *r, int i)
 {
-    mw_str text = {0};
-    dt_tensor t;
-    mw_layout shown = *l;
-    if (r->assumed_dtype) shown.dtype = MW_DTYPE_NONE;
-    if (mw__dt_unlayout(r->mesh, &shown, &t)) {
-        mw__dt_tensor_str(&t, &text);
-        mw__str_puts(&text, ", in meshwise's type ");
-    }
-    mw__layout_str(r->mesh, &shown, &text);
-    const char *made = mw__dt_text(r->h, &text);
-    mw__str_done(&text);
-    return made;
+    const mw_layout *out = &r->choice.out[i];
+    if (!out->npartial || r->assumed_dtype) return;
+    mw_layout whole = *out;
+    memset(whole.partial, 0, sizeof whole.partial);
+    whole.npartial = 0;
+    int64_t bytes = mw__dt_moving(r->h, r->mesh, out, &whole, NULL);
+    int64_t size = mw__layout_largest_shard(r->mesh, &whole) * mw_dtype_size((mw_dtype)whole.dtype);
+    if (bytes < 0) return;
+    mw__fact(r->call->draft, "its value later", MW_HOW_DERIVED, "plan from Partial to Replicate",
+             "each rank holds a term; the value costs an all-reduce of %lld B, %lld B received per "
+             "rank",
+             (long long)size, (long long)bytes);
 }
 
-static const char *placements_of(const replay *r, const mw_layout *l)
-{
-    mw_str text = {0};
-    dt_tensor t;
-    if (mw__dt_unlayout(r->mesh, l, &t))
-        mw__dt_placements_long(t.placement, t.nplacement, &text);
-    else
-        mw__layout_str(r->mesh, l, &text);
-    const char *made = mw__dt_text(r->h, &text);
-    mw__str_done(&text);
-    return made;
-}
-
-static void tell_derived_outputs(replay *r)
+static void tell_derived_outputs(dt_replay *r)
 {
     const mw_choice *c = &r->choice;
     for (int i = 0; i < c->nout && i < 8 && !c->parts; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "output %d by meshwise's rule", i);
         mw__fact(r->call->draft, name, MW_HOW_DERIVED, "replayed through meshwise's op table", "%s",
-                 layout_text(r, &c->out[i]));
+                 mw__dt_layout_text(r, &c->out[i]));
+        tell_later(r, i);
         if (r->call->has_out) continue;
         (void)snprintf(name, sizeof name, "local shape of output %d", i);
         mw__fact(r->call->draft, name, MW_HOW_DERIVED, "the derived output, cut", "%s",
@@ -255,46 +93,8 @@ static void tell_derived_outputs(replay *r)
     }
 }
 
-/* A view whose output needs a strided placement: what it holds, and what each release does. */
-static void tell_view(replay *r)
-{
-    dt_tensor t;
-    const mw_layout *out = &r->choice.out[0];
-    if (!r->call->op->reshape || r->choice.moves || !mw__dt_unlayout(r->mesh, out, &t)) return;
-    for (int a = 0; a < t.nplacement; a++) {
-        if (t.placement[a].kind != '_') continue;
-        int d = t.placement[a].dim;
-        mw_str text = {0};
-        for (int rank = 0; rank < r->mesh->nrank && rank < 4; rank++) {
-            mw_range range[4];
-            int64_t n = mw_layout_ranges(r->mesh, out, rank, d, range, 4);
-            mw__str_printf(&text, "%srank %d: ", rank ? "; " : "", rank);
-            for (int64_t i = 0; i < n && i < 4; i++)
-                mw__str_printf(&text, "%s%lld-%lld", i ? "," : "", (long long)range[i].first,
-                               (long long)range[i].end - 1);
-            if (n > 4) mw__str_puts(&text, ",...");
-        }
-        char name[48];
-        (void)snprintf(name, sizeof name, "positions of output dim %d", d);
-        mw__fact(r->call->draft, name, MW_HOW_DERIVED, "the view regroups what each rank holds",
-                 "%s", mw__dt_text(r->h, &text));
-        mw__str_done(&text);
-        mw__fact(r->call->draft, "strided placement", MW_HOW_DERIVED,
-                 "the view algebra of meshwise's layouts",
-                 "_StridedShard(dim=%d, split_factor=%lld): the cut dim is not the first of those "
-                 "that are flattened; nothing need move, and no error need come of it",
-                 d, (long long)t.placement[a].split);
-        mw__fact(r->call->draft, "what releases do", MW_HOW_DERIVED,
-                 "PyTorch's view rules by version",
-                 "up to 2.7: gather it silently; 2.8: view and _unsafe_view raise \"Attempted to "
-                 "flatten sharded dimension\"; 2.9 and 2.10: raise \"Attempted to flatten multiple "
-                 "dimensions\"; from 2.11: strided placement, no communication");
-        return;
-    }
-}
-
 /* Bytes that bring all operands to other layouts; -1: not known. */
-static int64_t bringing(replay *r, const mw_layout *to)
+static int64_t bringing(dt_replay *r, const mw_layout *to)
 {
     int64_t sum = 0;
     for (int i = 0; i < r->args.nin; i++) {
@@ -307,7 +107,7 @@ static int64_t bringing(replay *r, const mw_layout *to)
 }
 
 /* Layouts of redistribute_schema's operands; false where they aren't all known. */
-static bool wanted_layouts(replay *r, mw_layout *to)
+static bool wanted_layouts(dt_replay *r, mw_layout *to)
 {
     int at = 0;
     for (int i = 0; i < r->call->nwanted; i++) {
@@ -323,7 +123,7 @@ static bool wanted_layouts(replay *r, mw_layout *to)
     return at == r->args.nin && at > 0;
 }
 
-static void tell_wanted(replay *r, const mw_layout *to)
+static void tell_wanted(dt_replay *r, const mw_layout *to)
 {
     for (int i = 0; i < r->args.nin; i++) {
         if (mw_layout_equal(&r->layout[i], &to[i])) continue;
@@ -333,14 +133,38 @@ static void tell_wanted(replay *r, const mw_layout *to)
         (void)snprintf(fact, sizeof fact, "moved for the op: %.50s", name);
         mw__fact(r->call->draft, fact, r->assumed_dtype ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
                  r->assumed_dtype ? "the line prints no dtype for it"
-                                  : "redistribute_schema against args_schema",
-                 "%s: %s; %lld B received per rank", placements_of(r, &to[i]),
+                                  : "operands as wanted against operands as given",
+                 "%s: %s; %lld B received per rank", mw__dt_placements_of(r, &to[i]),
                  *steps ? steps : "local", (long long)MW_MAX(bytes, 0));
     }
 }
 
+/* The result with the operands where the text moves them: stated, or by the op's rule. */
+static bool result_of(dt_replay *r, const mw_layout *to, mw_layout *ret)
+{
+    const char *why;
+    if (r->call->nout && r->call->out[0].placed) {
+        dt_tensor t = r->call->out[0];
+        t.dtype = (mw_dtype)r->choice.out[0].dtype;
+        return mw__dt_layout(r->h, r->mesh, &t, ret, &why);
+    }
+    mw_choice choice;
+    const mw_layout **in = mw__arena_zalloc(r->h->scratch, (size_t)r->args.nin * sizeof *in);
+    if (!in) {
+        r->h->e->failed = true;
+        return false;
+    }
+    for (int i = 0; i < r->args.nin; i++)
+        in[i] = &to[i];
+    if (mw__dt_replay_failed(r->h, mw__choose(r->mesh, &r->args, in, r->h->scratch, &choice)) ||
+        choice.moves || choice.parts || choice.nout < 1)
+        return false;
+    *ret = choice.out[0];
+    return true;
+}
+
 /* The text says that operands were moved: is there a cheaper way to the same result? */
-static void check_moves(replay *r)
+static void check_moves(dt_replay *r)
 {
     mw_layout *to = mw__arena_zalloc(r->h->scratch, (size_t)r->args.nin * sizeof *to), out;
     if (!to) {
@@ -350,18 +174,15 @@ static void check_moves(replay *r)
     if (!r->call->needs || !wanted_layouts(r, to)) return;
     tell_wanted(r, to);
     int64_t now = bringing(r, to), after = bringing(r, r->choice.in);
-    const char *why;
-    if (now <= 0 || after < 0 || r->choice.parts || !r->call->nout) return;
-    dt_tensor t = r->call->out[0];
-    t.dtype = (mw_dtype)r->choice.out[0].dtype;
-    if (!mw__dt_layout(r->h, r->mesh, &t, &out, &why)) return;
+    if (now <= 0 || after < 0 || r->choice.parts || !result_of(r, to, &out)) return;
     int64_t last = mw_layout_equal(&out, &r->choice.out[0])
                        ? 0
                        : mw__dt_moving(r->h, r->mesh, &r->choice.out[0], &out, NULL);
     if (last < 0 || after + last >= now) return;
-    const char *fix = mw__explain_text(
-        r->h->e, "run it on %s%s%s", placements_of(r, &r->choice.in[0]),
-        r->args.nin > 1 ? " and " : "", r->args.nin > 1 ? placements_of(r, &r->choice.in[1]) : "");
+    const char *fix =
+        mw__explain_text(r->h->e, "run it on %s%s%s", mw__dt_placements_of(r, &r->choice.in[0]),
+                         r->args.nin > 1 ? " and " : "",
+                         r->args.nin > 1 ? mw__dt_placements_of(r, &r->choice.in[1]) : "");
     mw__problem(r->call->draft, "needless-movement", now, after + last, fix ? fix : "",
                 "the op's operands are moved, %lld B received per rank, where %lld B give the same "
                 "result%s",
@@ -382,7 +203,7 @@ static bool partial_out(const dt_call *call, const char *kind)
     return false;
 }
 
-static void check_values(replay *r)
+static void check_values(dt_replay *r)
 {
     dt_call *call = r->call;
     if (r->args.nin < 1 || call->needs || !call->has_out) return;
@@ -412,7 +233,7 @@ static void check_values(replay *r)
             r->choice.why);
 }
 
-static void check_output(replay *r)
+static void check_output(dt_replay *r)
 {
     const dt_call *call = r->call;
     mw_layout out;
@@ -430,11 +251,11 @@ static void check_output(replay *r)
         int64_t size = mw_dtype_size((mw_dtype)out.dtype);
         int64_t now = mw__dt_moving(r->h, r->mesh, &r->choice.out[i], &out, NULL);
         const char *fix = mw__explain_text(r->h->e, "keep output %d at %s", i,
-                                           placements_of(r, &r->choice.out[i]));
+                                           mw__dt_placements_of(r, &r->choice.out[i]));
         mw__problem(call->draft, "sharding-lost", now, 0, fix ? fix : "",
                     "output %d comes out as %s although the operands allow %s without moving "
                     "anything: each rank holds %lld B instead of %lld B",
-                    i, placements_of(r, &out), placements_of(r, &r->choice.out[i]),
+                    i, mw__dt_placements_of(r, &out), mw__dt_placements_of(r, &r->choice.out[i]),
                     (long long)(held * size), (long long)(could * size));
     }
 }
@@ -442,7 +263,7 @@ static void check_output(replay *r)
 /* ---- the sentence
  * ------------------------------------------------------------------------------------ */
 
-static void say(const dt_here *h, dt_call *call, const replay *r, bool chosen)
+static void say(const dt_here *h, dt_call *call, const dt_replay *r, bool chosen)
 {
     const char *what = "";
     if (call->has_needs)
@@ -463,7 +284,11 @@ static void say(const dt_here *h, dt_call *call, const replay *r, bool chosen)
     }
     mw__draft_says(call->draft, "%s%s: %s.", call->word, mw__str_text(&text), what);
     mw__str_done(&text);
-    if (call->has_needs)
+    if (call->in_tree)
+        mw__fact(call->draft, "communication", MW_HOW_DERIVED,
+                 "redistribute_input lines stand below it",
+                 "its operands are redistributed first, on its own account");
+    else if (call->has_needs)
         mw__fact(call->draft, "communication", MW_HOW_STATED, mw__dt_line_from(h, call->out_line),
                  "%s",
                  call->needs ? "its operands are redistributed first (needs_redistribute=True)"
@@ -476,27 +301,28 @@ static void say(const dt_here *h, dt_call *call, const replay *r, bool chosen)
 
 void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
 {
-    replay *r = mw__arena_zalloc(h->scratch, sizeof *r);
+    dt_replay *r = mw__arena_zalloc(h->scratch, sizeof *r);
     if (!r) {
         h->e->failed = true;
         return;
     }
-    *r = (replay){.h = h, .call = call, .mesh = mesh};
+    *r = (dt_replay){.h = h, .call = call, .mesh = mesh};
     bool chosen = false;
     wrong_meshes(h, call);
-    if (call->op && call->schema && bind(r)) {
+    if ((call->op || call->same_as) && call->schema && mw__dt_replay_bind(r)) {
         mw_rule rule;
         mw_status shapes = mw__rule_of(&r->args, h->scratch, &rule);
         if (shapes == MW_ERR_NOMEM) h->e->failed = true;
         if (shapes == MW_ERR_SHAPE && !call->has_out) wrong_shapes(r, mw_last_error()->says);
-        bool fits = shapes == MW_OK && mesh && mesh->nrank <= CHOSEN_RANKS && lay(r);
-        chosen = fits && !failed(h, mw__choose(mesh, &r->args, r->in, h->scratch, &r->choice));
+        bool fits = shapes == MW_OK && mesh && mesh->nrank <= CHOSEN_RANKS && mw__dt_replay_lay(r);
+        chosen = fits && !mw__dt_replay_failed(
+                             h, mw__choose(mesh, &r->args, r->in, h->scratch, &r->choice));
     }
     mw_error_clear();
     say(h, call, r, chosen);
     if (!chosen) return;
     tell_derived_outputs(r);
-    tell_view(r);
+    mw__dt_tell_view(r);
     check_moves(r);
     check_values(r);
     check_output(r);

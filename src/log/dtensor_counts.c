@@ -148,6 +148,16 @@ static void subtract_children(dt_counts *c)
     }
 }
 
+/* all_gather_into_tensor is all_gather: one name for one collective. */
+static const char *kind_of(const char *what)
+{
+    static const char *const kinds[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+                                        "broadcast"};
+    for (int i = 0; i < MW_COUNT(kinds); i++)
+        if (strncmp(what, kinds[i], strlen(kinds[i])) == 0) return kinds[i];
+    return strcmp(what, "shard_dim_alltoall") == 0 ? "all_to_all" : what;
+}
+
 static void tell_count(const dt_here *h, const dt_counts *c, const count *one)
 {
     int64_t own = one->n - one->inside;
@@ -168,7 +178,10 @@ static void tell_count(const dt_here *h, const dt_counts *c, const count *one)
              "%lld", (long long)MW_MAX(own, 0));
     mw__draft_direction(d, one->pass == 1 ? "backward" : "forward");
     mw__draft_weight(d, top ? 25 : 10);
-    if (own > 0) mw__draft_moved(d, one->what, "", name, -1);
+    if (top && own > 0 && own == one->n)
+        mw__fact(d, "whose", MW_HOW_DERIVED, "no module below it lists them in this pass",
+                 "the table does not say which module");
+    if (own > 0) mw__draft_moved(d, kind_of(one->what), "", name, -1);
     mw_entry *entry = mw__draft_entry(d);
     if (entry && own > 0) entry->count = own;
 }

@@ -294,7 +294,8 @@ static bool failed_call(const dt_here *h)
 bool mw__dt_error_line(const dt_here *h)
 {
     size_t word = error_word(h->at);
-    bool about = word || h->line->indent < 4 || strstr(h->at, "Error") || strstr(h->at, "warn");
+    bool about = word || h->first != h->line->number || h->line->indent < 4 ||
+                 strstr(h->at, "Error") || strstr(h->at, "warn");
     if (!about || (h->r->trace_first && h->line->number == h->r->trace_last + 1 && !word &&
                    h->line->indent > 0))
         return false;

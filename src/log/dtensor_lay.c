@@ -121,7 +121,7 @@ void mw__dt_mesh_complete(const dt_here *h, dt_mesh *m, int naxis)
 const char *mw__dt_axis_name(const dt_here *h, const dt_mesh *m, int axis)
 {
     if (axis >= 0 && axis < m->naxis && m->name[axis][0]) return m->name[axis];
-    const char *text = mw__explain_text(h->e, "axis %d", axis);
+    const char *text = mw__explain_text(h->e, "%d", axis);
     return text ? text : "";
 }
 

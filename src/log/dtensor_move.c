@@ -91,9 +91,31 @@ static void last_result(const dt_here *h, step *s)
     s->evidence = "the line names no tensor; the call that uses it next would settle it";
 }
 
+/* A print just before that shows the same change: whoever printed it asked for it. */
+static bool announced(const dt_here *h, step *s)
+{
+    const dt_said *said = &h->s->said;
+    if (!said->line || h->first - said->line > 8 || s->axis >= said->from.nplacement ||
+        s->axis >= said->to.nplacement)
+        return false;
+    const dt_placement *a = &said->from.placement[s->axis], *b = &said->to.placement[s->axis];
+    bool shard_from =
+        a->kind == 'S' && s->from.kind == 'S' && (a->dim < 0 || a->dim == s->from.dim);
+    bool shard_to = b->kind == 'S' && s->to.kind == 'S' && (b->dim < 0 || b->dim == s->to.dim);
+    if ((!shard_from && !same_placement(a, &s->from, 0)) ||
+        (!shard_to && !same_placement(b, &s->to, 0)))
+        return false;
+    mw__fact(
+        s->draft, "on account of", MW_HOW_DERIVED, "a print just before it shows the same change",
+        "an explicit request: line %lld announces it (%.80s)", (long long)said->line, said->text);
+    mw__fact(s->draft, "sure", MW_HOW_DERIVED, "the print is not PyTorch's own", "medium");
+    return true;
+}
+
 static void account(const dt_here *h, step *s)
 {
     const dt_call *call = h->r->call;
+    if (announced(h, s)) return;
     if (call && call->needs && own_operand(h, call, s)) {
         mw__fact(s->draft, "on account of", MW_HOW_DERIVED,
                  "it follows that call's output_sharding, whose needs_redistribute is True",

@@ -213,6 +213,8 @@ static bool placements_line(const dt_here *h)
         mw__draft_says(d, "A print of placements: %s.", mw__str_text(&x));
     } else {
         mw__dt_placements_str(&b, &y);
+        const char *text = mw__explain_text(h->e, "%.80s", h->at);
+        h->s->said = (dt_said){h->first, a, b, text ? text : ""};
         mw__fact(d, "to", MW_HOW_STATED, from, "%s", mw__str_text(&y));
         bool same_but_sign = a.nplacement == b.nplacement, moves = false;
         for (int i = 0; i < a.nplacement && i < b.nplacement; i++) {

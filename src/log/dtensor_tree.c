@@ -22,6 +22,8 @@ typedef struct frame {
     const char *collective;
     int64_t logical[DT_DIMS];
     int nlogical;
+    unsigned moved;     /* mask of operands that a redistribution below moves */
+    dt_tensor wants[4]; /* where, of the first of these */
 } frame;
 
 typedef struct dt_tree {
@@ -167,7 +169,7 @@ static void tell_frame_move(const dt_here *h, dt_tree *t, frame *f)
     mw__fact(f->move, "collective", f->collective ? MW_HOW_STATED : MW_HOW_DERIVED,
              f->collective ? "the lines below it" : "what this change of placement takes", "%s",
              collective ? collective : "none");
-    if (f->group)
+    if (f->group && f->collective)
         mw__fact(f->move, "ranks that talk", MW_HOW_DERIVED, "group size of the collective", "%lld",
                  (long long)f->group);
     if (f->bytes >= 0)
@@ -196,6 +198,33 @@ static void tell_frame_move(const dt_here *h, dt_tree *t, frame *f)
     mw__str_done(&b);
 }
 
+/* What the redistributions below an op make of its operands. */
+static void wanted_of(const dt_here *h, frame *f)
+{
+    dt_call *call = f->call;
+    if (!f->moved) return;
+    call->wanted = mw__arena_alloc(&h->e->arena, (size_t)call->narg * sizeof *call->wanted);
+    if (!call->wanted) {
+        h->e->failed = true;
+        return;
+    }
+    memcpy(call->wanted, call->arg, (size_t)call->narg * sizeof *call->wanted);
+    for (int i = 0; i < call->narg && i < 4; i++) {
+        if (!(f->moved >> i & 1) || call->arg[i].kind != DT_TENSOR) continue;
+        dt_tensor *t = mw__arena_alloc(&h->e->arena, sizeof *t);
+        if (!t) {
+            h->e->failed = true;
+            return;
+        }
+        *t = call->arg[i].tensor[0];
+        memcpy(t->placement, f->wants[i].placement, sizeof t->placement);
+        call->wanted[i].tensor = t;
+    }
+    call->nwanted = call->narg;
+    call->needs = call->has_needs = call->in_tree = true;
+    call->out_line = f->line;
+}
+
 static void tell_frame(const dt_here *h, dt_tree *t)
 {
     frame *f = &t->at[t->depth];
@@ -211,6 +240,7 @@ static void tell_frame(const dt_here *h, dt_tree *t)
             h->s->last_mesh = f->call->mesh;
         }
     }
+    wanted_of(h, f);
     mw__dt_call_tell(h, f->call);
     if (!f->ncollective) return;
     const mw_entry *entry = mw__draft_entry(f->call->draft);
@@ -330,6 +360,10 @@ static bool redistribute_line(const dt_here *h, dt_tree *t)
     frame *made = push(h, t);
     f.indent = made->indent;
     f.line = made->line;
+    if (outer && outer->call && f.operand >= 0 && f.operand < 4) {
+        outer->moved |= 1u << f.operand;
+        outer->wants[f.operand] = f.to;
+    }
     f.move = mw__draft(h->e, h->line, "dtensor", "redistribute");
     mw__draft_weight(f.move, 20);
     read_logical(h, &f);
