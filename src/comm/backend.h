@@ -62,7 +62,8 @@ bool mw__pulls_past(const mw_pull *pull, int count, mw_dtype dtype);
 
 /* to = from, and to = from[0] + from[1] + ... (in that order), past the caches; `to` must not
  * overlap. Others may look at the result only after mw__stream_done. */
-void mw__stream_copy(void *to, const void *from, int64_t bytes);
+void mw__stream_copy_rows(char *to, int64_t to_step, const char *from, int64_t from_step,
+                          int64_t bytes, int64_t rows); /* steps in bytes */
 void mw__stream_sum_f32(float *to, const void *const *from, int count, int64_t n);
 void mw__stream_done(void);
 

@@ -120,6 +120,22 @@ bool mw__pulls_past(const mw_pull *pull, int count, mw_dtype dtype)
     return elements * mw_dtype_size(dtype) >= STREAM_RESULT;
 }
 
+/* Copies a box of gapless rows past the caches: its two innermost dims at a time. */
+static void stream_box(const box *b, int64_t size, const mw_pull *pull, const void *from, void *to)
+{
+    int64_t index[MW_PULL_DIMS] = {0}, f = pull->from, t = pull->to;
+    int row = b->ndim - 1;
+    box outer = *b;
+    outer.ndim = MW_MAX(row, 1);
+    int64_t rows = row ? b->size[row - 1] : 1, from_step = row ? b->from[row - 1] : 0,
+            to_step = row ? b->to[row - 1] : 0;
+    do {
+        mw__stream_copy_rows((char *)to + t * size, to_step * size, (const char *)from + f * size,
+                             from_step * size, b->size[row] * size, rows);
+    } while (next_row(&outer, index, &f, &t));
+    mw__stream_done();
+}
+
 static void run_box(const mw_pull *pull, mw_dtype dtype, const void *from, void *to, bool past)
 {
     box b;
@@ -127,19 +143,19 @@ static void run_box(const mw_pull *pull, mw_dtype dtype, const void *from, void 
     int64_t size = mw_dtype_size(dtype), index[MW_PULL_DIMS] = {0};
     int64_t f = pull->from, t = pull->to;
     int row = b.ndim - 1;
-    bool stream = past && pull->reduce == MW_REDUCE_NONE && b.from[row] == 1 && b.to[row] == 1 &&
-                  b.size[row] * size >= STREAM_ROW;
+    if (past && pull->reduce == MW_REDUCE_NONE && b.from[row] == 1 && b.to[row] == 1 &&
+        b.size[row] * size >= STREAM_ROW) {
+        stream_box(&b, size, pull, from, to);
+        return;
+    }
     do {
         const char *source = (const char *)from + f * size;
         char *target = (char *)to + t * size;
-        if (stream)
-            mw__stream_copy(target, source, b.size[row] * size);
-        else if (pull->reduce == MW_REDUCE_NONE)
+        if (pull->reduce == MW_REDUCE_NONE)
             copy_row(target, b.to[row], source, b.from[row], b.size[row], size);
         else
             combine_row(pull->reduce, dtype, target, b.to[row], source, b.from[row], b.size[row]);
     } while (next_row(&b, index, &f, &t));
-    if (stream) mw__stream_done();
 }
 
 void mw__pull_run(const mw_pull *pull, mw_dtype dtype, const void *from, void *to)

@@ -27,6 +27,29 @@ __attribute__((target("avx2"))) static void copy_lines(char *to, const char *fro
     }
 }
 
+/* Several rows side by side: a row is too short for the machine to foresee the next one, which may
+ * lie anywhere, so that a row at a time waits for memory at each beginning; measured on rows of
+ * 8 KiB, four at a time take half as long and as long as one copy without gaps. `more`: as many
+ * rows follow. */
+enum { ROWS = 4 };
+
+__attribute__((target("avx2"))) static void copy_lines_of_rows(char *to, int64_t to_step,
+                                                               const char *from, int64_t from_step,
+                                                               int64_t bytes, bool more)
+{
+    int64_t ahead = more ? ROWS * from_step : 0;
+    for (int64_t at = 0; at < bytes; at += LINE)
+        for (int k = 0; k < ROWS; k++) {
+            const char *f = from + k * from_step + at;
+            char *t = to + k * to_step + at;
+            _mm_prefetch(f + ahead, _MM_HINT_T0);
+            __m256i a = _mm256_loadu_si256((const void *)f);
+            __m256i b = _mm256_loadu_si256((const void *)(f + 32));
+            _mm256_stream_si256((void *)t, a);
+            _mm256_stream_si256((void *)(t + 32), b);
+        }
+}
+
 /* `from` of the rows begin at the same element as `to`. */
 __attribute__((target("avx2"))) static void sum_lines(float *to, const void *const *from, int count,
                                                       int64_t first, int64_t end)
@@ -59,19 +82,39 @@ void mw__stream_done(void)
 }
 #endif
 
-void mw__stream_copy(void *to, const void *from, int64_t bytes)
+static void stream_row(char *to, const char *from, int64_t bytes)
 {
 #if defined(__x86_64__)
     int64_t head = to_line(to), lines = (bytes - head) / LINE * LINE;
     if (lines > 0 && can_stream()) {
         memcpy(to, from, (size_t)head);
-        copy_lines((char *)to + head, (const char *)from + head, lines);
-        int64_t done = head + lines;
-        memcpy((char *)to + done, (const char *)from + done, (size_t)(bytes - done));
+        copy_lines(to + head, from + head, lines);
+        memcpy(to + head + lines, from + head + lines, (size_t)(bytes - head - lines));
         return;
     }
 #endif
     memcpy(to, from, (size_t)bytes);
+}
+
+void mw__stream_copy_rows(char *to, int64_t to_step, const char *from, int64_t from_step,
+                          int64_t bytes, int64_t rows)
+{
+    int64_t r = 0;
+#if defined(__x86_64__)
+    int64_t head = to_line(to), lines = (bytes - head) / LINE * LINE;
+    if (to_step % LINE == 0 && lines > 0 && can_stream())
+        for (; r + ROWS <= rows; r += ROWS) {
+            char *t = to + r * to_step;
+            const char *f = from + r * from_step;
+            copy_lines_of_rows(t + head, to_step, f + head, from_step, lines, r + 2 * ROWS <= rows);
+            for (int k = 0; k < ROWS; k++, t += to_step, f += from_step) {
+                memcpy(t, f, (size_t)head);
+                memcpy(t + head + lines, f + head + lines, (size_t)(bytes - head - lines));
+            }
+        }
+#endif
+    for (; r < rows; r++)
+        stream_row(to + r * to_step, from + r * from_step, bytes);
 }
 
 /* Sums of elements [first, end), in the order of the rows. */
