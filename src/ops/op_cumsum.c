@@ -8,8 +8,8 @@
  *     rank 1: 4 5          4 9          before 0, 6        10 15
  */
 #include "ops/elementwise.h"
-#include "ops/refuses.h"
 #include "ops/interp.h"
+#include "ops/refuses.h"
 #include "ops/rows.h"
 #include "ops/rule_parts.h"
 #include "ops/spans.h"

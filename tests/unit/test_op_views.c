@@ -502,7 +502,8 @@ static void test_which_conversions_keep_sums_and_order(void **state)
     for (int i = 0; i < MW_COUNT(cases); i++) {
         op_run run;
         assert_int_equal(op_run_make(&run, op_run_find("to_dtype"), cases[i].sample, 1, 0), MW_OK);
-        if (run.rule.in[0].linear != cases[i].linear || run.rule.in[0].monotone != cases[i].monotone)
+        if (run.rule.in[0].linear != cases[i].linear ||
+            run.rule.in[0].monotone != cases[i].monotone)
             fail_msg("to(%s): linear %d, monotone %d", cases[i].sample, run.rule.in[0].linear,
                      run.rule.in[0].monotone);
         op_run_done(&run);
