@@ -2,8 +2,6 @@
  * by 10^15, every list by its array; what does not fit is told as not known. */
 #include "log/hlo_text.h"
 
-#include <stdio.h>
-
 enum { DEPTH = 64 };
 
 const char *mw__hlo_close(const char *at)
@@ -342,6 +340,31 @@ static bool mesh_axes(const char **at, part *axis, int *n)
     return *n > 0;
 }
 
+/* device_ids=([2,2,2]T(0,2,1)) or device_ids=(0,2,1,3): the device at each place of the mesh. */
+static bool mesh_ids(const char *at, const char *stop, int64_t *id, int *ret_n)
+{
+    int64_t size[HLO_TILES], perm[HLO_TILES], total;
+    int n, nperm;
+    const char *p = strstr(at, "device_ids=(");
+    *ret_n = 0;
+    if (!p || p >= stop) return true;
+    p += 12;
+    if (*p != '[') return read_ints(&p, id, HLO_IDS, ret_n) && *p == ')';
+    p++;
+    if (!read_ints(&p, size, HLO_TILES, &n) || *p++ != ']') return false;
+    for (int i = 0; i < n; i++)
+        perm[i] = i;
+    if (strncmp(p, "T(", 2) == 0) {
+        p += 2;
+        if (!read_ints(&p, perm, HLO_TILES, &nperm) || nperm != n) return false;
+    }
+    if (!good_iota(size, perm, n, &total) || total > HLO_IDS) return false;
+    for (int k = 0; k < total; k++)
+        id[k] = iota_at(k, size, perm, n);
+    *ret_n = (int)total;
+    return true;
+}
+
 /* mesh['a'=2,'b'=4] {'b'}, {'b','a':(1)2}: groups are the devices that differ on what is named. */
 static bool mesh_groups(const char *p, hlo_groups *g)
 {
@@ -350,7 +373,9 @@ static bool mesh_groups(const char *p, hlo_groups *g)
     p += 5;
     if (!mesh_axes(&p, axis, &n)) return false;
     const char *brace = strchr(p, '{');
-    if (!brace || brace - p > 200 || memchr(p, '(', (size_t)(brace - p))) return false;
+    int64_t device[HLO_IDS];
+    int ndevice;
+    if (!brace || brace - p > 4000 || !mesh_ids(p, brace, device, &ndevice)) return false;
     const char *close = strchr(brace, '}');
     if (!close || close - brace > 400) return false;
     const char *named[HLO_TILES];
@@ -390,8 +415,14 @@ static bool mesh_groups(const char *p, hlo_groups *g)
     if (k != n || !good_iota(sizes, perm, n, &total)) return false;
     g->ngroup = total / g->size;
     fill_iota(g, sizes, perm, n, total);
+    if (ndevice && ndevice != total) return false;
+    for (int i = 0; i < g->nid && ndevice; i++)
+        g->id[i] = device[g->id[i]];
     g->length = close + 1 - g->at;
-    (void)snprintf(g->axis, sizeof g->axis, "%.*s", (int)MW_MIN(close - brace - 1, 60), brace + 1);
+    size_t at = 0;
+    for (p = brace + 1; p < close && at + 1 < sizeof g->axis; p++)
+        if (*p != '\'' && *p != '"' && *p != ' ') g->axis[at++] = *p;
+    g->axis[at] = 0;
     return true;
 }
 

@@ -1,0 +1,440 @@
+/* Collectives of HLO: who talks to whom, what each device receives, how often. Printed shapes of
+ * collectives are one device's, so bytes follow from them: the algorithm receives (g-1)/g of the
+ * result of a gather, (g-1) results of a reduce-scatter, twice (g-1)/g for an all-reduce. */
+#include "log/hlo.h"
+
+#include <stdio.h>
+
+typedef struct kind {
+    const char *opcode, *collective, *words, *formula;
+} kind;
+
+static const kind kinds[] = {
+    {"all-gather", "all_gather", "all-gather", "(g-1)/g of the result"},
+    {"all-reduce", "all_reduce", "all-reduce", "2(g-1)/g of the tensor, in two phases"},
+    {"reduce-scatter", "reduce_scatter", "reduce-scatter", "(g-1) times the result"},
+    {"all-to-all", "all_to_all", "all-to-all", "(g-1)/g of the tensor"},
+    {"ragged-all-to-all", "all_to_all", "all-to-all of ragged parts", ""},
+    {"collective-permute", "permute", "permute",
+     "the tensor, on devices that another one sends to"},
+    {"collective-broadcast", "broadcast", "broadcast",
+     "the tensor, on all but the first of a group"},
+};
+
+static const kind *kind_of(const hlo_op *op, const char **ret_tail)
+{
+    const kind *found = NULL;
+    for (int i = 0; i < MW_COUNT(kinds); i++) {
+        size_t n = strlen(kinds[i].opcode);
+        if ((size_t)op->opcode_length < n || memcmp(op->opcode, kinds[i].opcode, n) != 0) continue;
+        const char *tail = op->opcode + n;
+        if (*tail != '(' && strncmp(tail, "-start(", 7) != 0 && strncmp(tail, "-done(", 6) != 0)
+            continue;
+        *ret_tail = tail;
+        found = &kinds[i];
+    }
+    return found;
+}
+
+/* Bytes of what the collective delivers: of a -start, whose shape has its operands too, the second
+ * element. */
+static int64_t result_bytes(const hlo_op *op, const kind *k, bool start, hlo_shape *ret_shape)
+{
+    bool second = start && op->tuple && op->nelement >= 2 && k != &kinds[1];
+    *ret_shape = op->element[second ? 1 : 0];
+    return second ? op->element_bytes[1] : op->bytes;
+}
+
+static int64_t times(int64_t bytes, int64_t by, int64_t over)
+{
+    int64_t product;
+    if (bytes < 0 || mw__mul_size(bytes, by, &product) != MW_OK) {
+        mw_error_clear();
+        return -1;
+    }
+    return product / over;
+}
+
+static int64_t received(const kind *k, int64_t bytes, int64_t g)
+{
+    if (g == 1) return 0;
+    if (g < 1 || bytes < 0) return -1;
+    switch (k - kinds) {
+    case 0:
+    case 3:
+        return times(bytes, g - 1, g);
+    case 1:
+        return times(bytes, 2 * (g - 1), g);
+    case 2:
+        return times(bytes, g - 1, 1);
+    case 6:
+        return bytes;
+    default:
+        return -1;
+    }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+/* The distance of neighbours in every group, or 0 where they differ. */
+static int64_t stride_of(const hlo_groups *g)
+{
+    int64_t stride = 0;
+    if (g->uneven || g->size < 2 || g->nid < g->size) return 0;
+    for (int64_t i = 0; i + 1 < g->nid; i++) {
+        if (i % g->size == g->size - 1) continue;
+        int64_t step = g->id[i + 1] - g->id[i];
+        if (step < 1 || (stride && step != stride)) return 0;
+        stride = step;
+    }
+    return stride;
+}
+
+/* The axis of the mesh given with --mesh that has this size and stride. */
+static const char *given_axis(mw_explain *e, const hlo_groups *g, int64_t stride)
+{
+    const mw_mesh *mesh = mw__explain_mesh(e);
+    if (!mesh || !stride || mw_mesh_ranks(mesh) != g->size * g->ngroup) return NULL;
+    int64_t inner = mw_mesh_ranks(mesh);
+    for (int i = 0; i < mw_mesh_axes(mesh); i++) {
+        inner /= mw_mesh_axis_size(mesh, i);
+        if (mw_mesh_axis_size(mesh, i) == g->size && inner == stride)
+            return mw_mesh_axis_name(mesh, i);
+    }
+    return NULL;
+}
+
+static void tell_stride(const hlo_op *op, mw_draft *d, const hlo_groups *g)
+{
+    int64_t stride = stride_of(g), n = g->size * g->ngroup;
+    if (!stride || !n) return;
+    const char *which = stride * g->size == n && stride > 1 ? ": the first (slowest) axis"
+                        : stride == 1 && g->ngroup > 1      ? ": the last (fastest) axis"
+                        : g->ngroup == 1                    ? ": all devices"
+                                                            : ": an axis in the middle";
+    mw__fact(d, "mesh axis", MW_HOW_DERIVED, "the distance of neighbours in each group",
+             "size %lld, stride %lld of %lld devices%s", (long long)g->size, (long long)stride,
+             (long long)n, which);
+    const char *axis = given_axis(op->e, g, stride);
+    if (axis)
+        mw__fact(d, "mesh axis by name", MW_HOW_ASSUMED, "the mesh given with --mesh", "%s", axis);
+}
+
+static bool read_groups(const hlo_op *op, hlo_groups *g)
+{
+    const char *at = mw__hlo_attr(op, "replica_groups");
+    g->ngroup = g->size = 0;
+    g->axis[0] = 0;
+    if (!at || !mw__hlo_groups_read(at, g)) return false;
+    if (g->ngroup == 0 && op->s->partitions > 0) {
+        g->ngroup = 1;
+        g->size = op->s->partitions;
+        g->nid = (int)MW_MIN(g->size, HLO_IDS);
+        for (int i = 0; i < g->nid; i++)
+            g->id[i] = i;
+    }
+    return true;
+}
+
+static const char *axis_text(const hlo_op *op, const hlo_groups *g)
+{
+    if (g->axis[0]) return mw__explain_text(op->e, "%s", g->axis);
+    const char *given = given_axis(op->e, g, stride_of(g));
+    if (given) return given;
+    mw_str text = {0};
+    mw__hlo_groups_str(g, &text);
+    const char *all = mw__hlo_keep(op->e, &text);
+    return mw__explain_text(op->e, "%.*s%s", 80, all, strlen(all) > 80 ? "..." : "");
+}
+
+/* ---- telling -----------------------------------------------------------------------------------
+ */
+
+void mw__hlo_metadata(const hlo_op *op, mw_draft *d)
+{
+    static const char *const keys[] = {"op_name", "source_file", "source_line"};
+    for (int i = 0; i < MW_COUNT(keys); i++) {
+        const char *at = mw__hlo_attr(op, keys[i]);
+        if (!at) continue;
+        bool quoted = *at == '"';
+        at += quoted;
+        int length = (int)MW_MIN(strcspn(at, quoted ? "\"" : " ,}"), 400);
+        mw__fact(d, keys[i], MW_HOW_STATED, op->from, "%.*s", length, at);
+        if (i > 0) continue;
+        char name[401];
+        (void)snprintf(name, sizeof name, "%.*s", length, at);
+        if (strstr(name, "transpose(")) mw__draft_direction(d, "backward");
+        if (strstr(name, "remat"))
+            mw__fact(d, "recomputed", MW_HOW_ASSUMED,
+                     "op_name says remat: the program's checkpointing would settle it",
+                     "the value is made again in the backward pass, and this with it; saving it "
+                     "costs its bytes in memory");
+    }
+}
+
+static void add_move(const hlo_op *op, mw_draft *d, int64_t bytes)
+{
+    hlo_state *s = op->s;
+    s->collectives++;
+    if (!d || mw__grow(&s->move, &s->cap_move, s->nmove + 1, sizeof *s->move) != MW_OK) {
+        mw_error_clear();
+        return;
+    }
+    s->move[s->nmove++] = (hlo_move){d, s->computation, bytes};
+}
+
+static const char *op_for(const hlo_op *op)
+{
+    const char *at = mw__hlo_attr(op, "op_name");
+    if (!at || *at != '"') return "";
+    const char *text =
+        mw__explain_text(op->e, "%.*s", (int)MW_MIN(strcspn(at + 1, "\""), 200), at + 1);
+    return text ? text : "";
+}
+
+static void tell_shape(const hlo_op *op, mw_draft *d, const hlo_shape *shape, int64_t bytes)
+{
+    mw_str text = {0};
+    mw__hlo_shape_str(shape, &text);
+    if (op->tuple && op->nelement > 1) mw__str_printf(&text, " and %d more", op->nelement - 1);
+    const char *kept = mw__hlo_keep(op->e, &text);
+    mw__fact(d, "local shape after", MW_HOW_STATED, op->from,
+             "%s: one device's, as in every collective of HLO", kept);
+    if (bytes >= 0)
+        mw__fact(d, "bytes after", MW_HOW_DERIVED, "shape times dtype", "%lld B", (long long)bytes);
+}
+
+static void tell_permute(const hlo_op *op, mw_draft *d, int64_t bytes, int64_t *ret_bytes)
+{
+    hlo_groups pairs = {.nid = 0};
+    const char *at = mw__hlo_attr(op, "source_target_pairs");
+    *ret_bytes = -1;
+    if (!at || !mw__hlo_groups_read(at, &pairs) || pairs.size != 2) {
+        mw__missing(op->e, "who sends to whom in line %lld: no source_target_pairs can be read",
+                    (long long)op->line->number);
+        return;
+    }
+    int64_t moved = 0, kept = 0;
+    for (int i = 0; i + 1 < pairs.nid; i += 2)
+        *(pairs.id[i] == pairs.id[i + 1] ? &kept : &moved) += 1;
+    mw__fact(d, "pairs", MW_HOW_STATED, op->from, "%.*s", (int)MW_MIN(pairs.length, 2000), at);
+    mw__fact(d, "devices that receive", MW_HOW_DERIVED, "pairs of two different devices",
+             "%lld%s; %lld keep their own", (long long)moved,
+             pairs.nid == HLO_IDS ? " or more" : "", (long long)kept);
+    *ret_bytes = moved ? bytes : 0;
+}
+
+static void tell_groups(const hlo_op *op, mw_draft *d, const hlo_groups *g)
+{
+    mw_str text = {0};
+    mw__hlo_groups_str(g, &text);
+    const char *groups = mw__hlo_keep(op->e, &text);
+    mw__fact(d, "groups", MW_HOW_DERIVED, op->from, "%s", groups);
+    mw__fact(d, "groups as written", MW_HOW_STATED, op->from, "%.*s", (int)MW_MIN(g->length, 1000),
+             g->at);
+    mw__fact(d, "group size", MW_HOW_DERIVED, op->from, "%lld, in %lld groups", (long long)g->size,
+             (long long)g->ngroup);
+    tell_stride(op, d, g);
+}
+
+static void keep_gather(const hlo_op *op, mw_draft *d, int64_t dim, int64_t bytes,
+                        const hlo_groups *g)
+{
+    hlo_value *v = mw__hlo_value(op->s, mw__hlo_name_hash(op->name, op->name_length), true);
+    if (!v) return;
+    v->gather = d;
+    v->gather_dim = dim;
+    v->gather_bytes = bytes;
+    v->gather_groups =
+        mw__hash((uint64_t)g->size, g->id, (size_t)MW_MIN(g->nid, HLO_IDS) * sizeof *g->id);
+}
+
+static void tell_moved(const hlo_op *op, mw_draft *d, const kind *k, int64_t bytes, int64_t dim,
+                       const hlo_groups *g)
+{
+    const char *axis = k == &kinds[5] ? "pairs" : g->size ? axis_text(op, g) : "";
+    mw__draft_moved(d, k->collective, axis ? axis : "", op_for(op), bytes);
+    char along[32] = "", each[64] = "", groups[64] = "";
+    if (dim >= 0) (void)snprintf(along, sizeof along, " along dim %lld", (long long)dim);
+    if (bytes >= 0)
+        (void)snprintf(each, sizeof each, ": %lld B received per device", (long long)bytes);
+    if (g->size)
+        (void)snprintf(groups, sizeof groups, " in %lld group%s of %lld devices",
+                       (long long)g->ngroup, g->ngroup == 1 ? "" : "s", (long long)g->size);
+    mw__draft_says(d, "%.*s: one %s%s%s%s.", op->name_length, op->name, k->words, along, groups,
+                   each);
+    if (bytes >= 0)
+        mw__fact(d, "received per device", MW_HOW_DERIVED, k->formula, "%lld B", (long long)bytes);
+    else
+        mw__missing(op->e,
+                    "the bytes of the %s in line %lld: its shape, dtype or group size is not there",
+                    k->words, (long long)op->line->number);
+}
+
+bool mw__hlo_collective(const hlo_op *op)
+{
+    const char *tail = NULL;
+    const kind *k = kind_of(op, &tail);
+    if (!k) return false;
+    if (strncmp(tail, "-done", 5) == 0) return true; /* told at its start */
+    bool start = *tail == '-';
+    if (start && mw__hlo_attr(op, "calls")) return true; /* told in the computation that it calls */
+    mw_draft *d = mw__draft(op->e, op->line, "hlo", "collective");
+    if (!d) return true;
+    hlo_shape shape;
+    hlo_groups groups = {.nid = 0};
+    int64_t after = result_bytes(op, k, start, &shape), bytes, dim = -1;
+    const char *dims = mw__hlo_attr(op, "dimensions");
+    if (dims && *dims == '{') {
+        dims++;
+        if (!mw__hlo_int(&dims, &dim)) dim = -1;
+    }
+    tell_shape(op, d, &shape, after);
+    bool grouped = read_groups(op, &groups);
+    if (grouped && groups.size) tell_groups(op, d, &groups);
+    if (k == &kinds[5])
+        tell_permute(op, d, after, &bytes);
+    else
+        bytes = groups.uneven ? -1 : received(k, after, groups.size);
+    if (k != &kinds[5] && !groups.size)
+        mw__missing(op->e, "the groups of the %s in line %lld, or how many devices there are",
+                    k->words, (long long)op->line->number);
+    if (start)
+        mw__fact(d, "asynchronous", MW_HOW_STATED, op->from,
+                 "begins here, ends at its -done: one collective");
+    tell_moved(op, d, k, bytes, dim, &groups);
+    mw__hlo_metadata(op, d);
+    mw__draft_weight(d, 30);
+    add_move(op, d, bytes);
+    if (k == &kinds[0]) keep_gather(op, d, dim, bytes, &groups);
+    return true;
+}
+
+/* ---- a product of gathered operands ------------------------------------------------------------
+ */
+
+static bool in_dims(const hlo_op *op, const char *key, int64_t dim)
+{
+    const char *at = mw__hlo_attr(op, key);
+    if (!at || *at != '{') return false;
+    for (at++; *at && *at != '}';) {
+        int64_t n;
+        if (!mw__hlo_int(&at, &n)) return false;
+        if (n == dim) return true;
+        at += *at == ',';
+    }
+    return false;
+}
+
+/* Both operands were gathered over different groups along dims that are not contracted: each device
+ * could multiply its own pieces. */
+void mw__hlo_dot(const hlo_op *op)
+{
+    const char *at = op->operands;
+    const hlo_value *v[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        int length;
+        const char *name = mw__hlo_operand(&at, &length);
+        if (!name) return;
+        v[i] = mw__hlo_value(op->s, mw__hlo_name_hash(name, length), false);
+        if (!v[i] || !v[i]->gather || v[i]->gather_dim < 0) return;
+    }
+    if (in_dims(op, "lhs_contracting_dims", v[0]->gather_dim) ||
+        in_dims(op, "rhs_contracting_dims", v[1]->gather_dim) ||
+        in_dims(op, "lhs_batch_dims", v[0]->gather_dim) ||
+        in_dims(op, "rhs_batch_dims", v[1]->gather_dim) ||
+        v[0]->gather_groups == v[1]->gather_groups)
+        return;
+    int64_t bytes = v[0]->gather_bytes < 0 || v[1]->gather_bytes < 0
+                        ? -1
+                        : v[0]->gather_bytes + v[1]->gather_bytes;
+    mw_draft *d = mw__draft(op->e, op->line, "hlo", "dot");
+    mw__draft_says(d, "%.*s multiplies two tensors that were gathered just for it.",
+                   op->name_length, op->name);
+    mw__fact(d, "gathered dims", MW_HOW_DERIVED, "dimensions= of the two all-gathers",
+             "%lld of the left operand, %lld of the right one: neither is contracted",
+             (long long)v[0]->gather_dim, (long long)v[1]->gather_dim);
+    mw__problem(d, "needless-movement", bytes, 0,
+                "constrain the result of the dot to be cut in rows as the left operand and in "
+                "columns as the right one (a sharding constraint before anything transposes or "
+                "reshapes it)",
+                "Neither gathered dim is contracted, and the groups differ: the product of the "
+                "pieces needs no communication, and every device would do its part of the work "
+                "only.");
+}
+
+/* ---- loops -------------------------------------------------------------------------------------
+ */
+
+static hlo_factor *factor_of(hlo_factor *table, uint64_t computation, bool make)
+{
+    for (uint64_t i = 0; i < HLO_NAMES; i++) {
+        hlo_factor *f = &table[(computation + i) % HLO_NAMES];
+        if (f->computation == computation) return f;
+        if (!f->computation) {
+            if (!make) return NULL;
+            f->computation = computation;
+            return f;
+        }
+    }
+    return NULL;
+}
+
+/* Computations are printed before those that run them: from the last edge to the first, the runs of
+ * a caller are known before they are handed on. */
+static void run_counts(const hlo_state *s, hlo_factor *table)
+{
+    for (int64_t i = s->nedge; i-- > 0;) {
+        const hlo_edge *edge = &s->edge[i];
+        hlo_factor *caller = factor_of(table, edge->caller, true), *callee;
+        if (!caller) continue;
+        int64_t runs = caller->called ? caller->runs : 1, product;
+        bool unknown = caller->called && caller->unknown;
+        callee = factor_of(table, edge->callee, true);
+        if (!callee) continue;
+        if (mw__mul_size(runs, edge->times ? edge->times : 1, &product) != MW_OK ||
+            mw__add_size(callee->runs, product, &callee->runs) != MW_OK)
+            callee->unknown = true;
+        mw_error_clear();
+        callee->called = true;
+        callee->unknown |= unknown || !edge->times;
+    }
+}
+
+static void multiply(mw_explain *e, const hlo_move *m, const hlo_factor *f)
+{
+    mw_entry *entry = mw__draft_entry(m->draft);
+    if (f->unknown) {
+        mw__fact(m->draft, "runs", MW_HOW_DERIVED, "the loop around it states no trip count",
+                 "once in each run of its loop: bytes are of one run");
+        mw__missing(e, "how often the loop around line %lld runs: no known_trip_count",
+                    (long long)entry->first);
+        return;
+    }
+    if (f->runs <= 1) return;
+    mw__fact(m->draft, "runs", MW_HOW_DERIVED, "known_trip_count of the loops around it", "%lld",
+             (long long)f->runs);
+    int64_t bytes = times(m->bytes, f->runs, 1);
+    if (bytes < 0) return;
+    mw__fact(m->draft, "received per device in all runs", MW_HOW_DERIVED,
+             "runs times the bytes of one", "%lld B", (long long)bytes);
+    entry->bytes = bytes;
+    size_t length = strlen(entry->says);
+    mw__draft_says(m->draft, "%.*s; %lld runs of its loop: %lld B.", (int)(length ? length - 1 : 0),
+                   entry->says, (long long)f->runs, (long long)bytes);
+}
+
+void mw__hlo_resolve(mw_explain *e, hlo_state *s)
+{
+    hlo_factor *table = s->nmove && s->nedge ? mw__zalloc(HLO_NAMES * sizeof *table) : NULL;
+    if (table) {
+        run_counts(s, table);
+        for (int64_t i = 0; i < s->nmove; i++) {
+            const hlo_factor *f = factor_of(table, s->move[i].computation, false);
+            if (f && f->called) multiply(e, &s->move[i], f);
+        }
+        mw__free(table, HLO_NAMES * sizeof *table);
+    }
+    s->nmove = s->nedge = 0;
+}
