@@ -15,16 +15,6 @@ typedef struct tally {
     int64_t combinations;
 } tally;
 
-static const char *kind_name(mw_finding_kind kind)
-{
-    static const char *const names[MW_FINDING_KINDS] = {
-#define X(name, text) [MW_FINDING_##name] = text,
-        MW_FINDING_MAP(X)
-#undef X
-    };
-    return names[kind];
-}
-
 static void found(void *user, const mw_verify_finding *f)
 {
     tally *t = user;
@@ -35,7 +25,7 @@ static void found(void *user, const mw_verify_finding *f)
         return;
     }
     if (f->kind == MW_FINDING_REFUSED || t->shown[f->kind]++ >= SHOWN) return;
-    printf("  %s: %s(%s): %s\n    %s\n", kind_name(f->kind), f->op, f->sample, f->placements,
+    printf("  %s: %s(%s): %s\n    %s\n", mw_finding_name(f->kind), f->op, f->sample, f->placements,
            f->says);
 }
 
@@ -53,7 +43,8 @@ static void print_row(const tally *t, const mw_verify_result *r)
 {
     for (int k = 0; k < MW_FINDING_KINDS; k++)
         if (t->shown[k] > SHOWN)
-            printf("  ... and %d more that are %s\n", t->shown[k] - SHOWN, kind_name(k));
+            printf("  ... and %d more that are %s\n", t->shown[k] - SHOWN,
+                   mw_finding_name((mw_finding_kind)k));
     if (r->planted[0]) printf("  planted: %s\n", r->planted);
     printf("%-28s %8d %12lld %10lld %9d %8d %8d\n", r->op, r->samples, (long long)r->combinations,
            (long long)r->valid, r->incorrect, r->missing, r->refused);

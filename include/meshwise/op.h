@@ -96,6 +96,64 @@ MW_API MW_NODISCARD mw_status mw_op_repeat_at(mw_site site, const char *name, co
                                               int nargs, int64_t times, double *ret_seconds);
 #define mw_op_repeat(...) mw_op_repeat_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* ---- ops of one's own -------------------------------------------------------------------------
+ * A rank's part of a tensor, as plain strided memory. Strides are in elements. */
+typedef struct mw_local {
+    void *data; /* element [0, 0, ...]; may be NULL where there are no elements */
+    mw_dtype dtype;
+    int ndim;
+    int64_t shape[8], stride[8];
+} mw_local;
+
+/* What a kernel is given: operands and results of one rank. Results are dense, their shapes follow
+ * from the rule; a size may be 0. Sizes come from here, never from arguments, which are global. */
+typedef struct mw_kernel {
+    int nin, nout;
+    const mw_local *in, *out;
+    const void *call;
+} mw_kernel;
+
+/* A static argument of the call by its position in the schema; `absent` where it is None. */
+MW_API int64_t mw_kernel_int(const mw_kernel *kernel, int position, int64_t absent);
+MW_API double mw_kernel_float(const mw_kernel *kernel, int position, double absent);
+
+typedef enum mw_result_dtype {
+    MW_RESULT_FIRST,   /* that of the first operand */
+    MW_RESULT_PROMOTE, /* torch's promotion over all operands and Scalars */
+    MW_RESULT_FLOAT,   /* the same, and integers become f32 */
+    MW_RESULT_BOOL,
+    MW_RESULT_INDEX /* i64 */
+} mw_result_dtype;
+
+/* Everything is copied. `linear` is a mask: bit i says that a partial sum may pass through argument
+ * i, if all other operands of its term are whole. See docs/adding-an-op.md for rules and samples.
+ *
+ *     mw_op_define(&(mw_op_definition){
+ *         .schema = "mine::scale_rows(Tensor self, Tensor by) -> Tensor",
+ *         .rule = "self[m n] by[m] -> [m n]",
+ *         .doc = "Multiplies each row by a number.",
+ *         .linear = 1 << 0 | 1 << 1,
+ *         .samples = "f32[4, 6], f32[4]",
+ *         .kernel = scale_rows,
+ *     });
+ */
+typedef struct mw_op_definition {
+    const char *schema, *rule, *doc;
+    const char *samples; /* calls to verify it on; NULL: it can't be verified */
+    const char *refuses; /* placements that are right and not offered, with reasons; or NULL */
+    unsigned linear;
+    int monotone; /* +1: maxima and minima pass; -1: and change places */
+    int sums;     /* a letter that the results lack leaves a partial sum; else it must be whole */
+    mw_result_dtype dtype;
+    mw_status (*kernel)(const mw_kernel *kernel);
+} mw_op_definition;
+
+/* Adds an op for the life of the process: mw_op_call knows it by name, mw_verify verifies it. From
+ * any thread; all processes of a launch must do it before they call it.
+ * Fails: MW_ERR_PARSE with column and caret for schema and rule; MW_ERR_ARG for a name that is
+ * taken. */
+MW_API MW_NODISCARD mw_status mw_op_define(const mw_op_definition *definition);
+
 /* ---- what there is to call ------------------------------------------------------------------ */
 
 /* An op of the table, or one that was added. Lives as long as the process. */

@@ -105,6 +105,27 @@ MW_API mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *s
                                   const void *data, mw_mesh *mesh, const char *layout);
 #define mw_from_data(...) mw_from_data_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* From this rank's own part, row-major, which is copied: of the shape that `layout` (with all
+ * sizes) gives this rank. Fails: MW_ERR_SHAPE, naming both shapes. Local, but a rank on which it
+ * fails ends the others' collectives. */
+MW_API mw_tensor *mw_from_local_at(mw_site site, mw_dtype dtype, const int64_t *shape, int ndim,
+                                   const void *data, mw_mesh *mesh, const char *layout);
+#define mw_from_local(...) mw_from_local_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* From whole data that the mesh's first rank alone has; `data` of the others is not looked at. The
+ * movement counts as asked for. Collective over the mesh. */
+MW_API mw_tensor *mw_distribute_at(mw_site site, mw_dtype dtype, const int64_t *shape, int ndim,
+                                   const void *data, mw_mesh *mesh, const char *layout);
+#define mw_distribute(...) mw_distribute_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* ---- meshes of fewer ranks ---------------------------------------------------------------------
+ * The ranks that share this one's coordinates on all other axes, as a mesh of its own: "tp", or
+ * several axes "dp,tp". Tensors on it live on these ranks only, and what is called on them is
+ * collective over these ranks; a call that mixes tensors of two meshes is an error. `mesh` NULL:
+ * the launch's. The caller owns the result.
+ * Fails: MW_ERR_ARG for an axis that the mesh lacks. Local. */
+MW_API MW_NODISCARD mw_status mw_mesh_slice(mw_mesh *mesh, const char *axes, mw_mesh **ret);
+
 /* ---- placing
  * -------------------------------------------------------------------------------------
  * mark_sharding re-places the handle: from now on `t` lies as `layout` says; views taken before
@@ -121,12 +142,33 @@ MW_API mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh,
 MW_API mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const char *layout);
 #define mw_redistribute(...) mw_redistribute_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* The whole tensor on every rank, partial terms combined: a new tensor. Collective. */
+MW_API mw_tensor *mw_full_tensor_at(mw_site site, mw_tensor *t);
+#define mw_full_tensor(...) mw_full_tensor_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* A manual region: every operand is brought to the layout that in_layouts names for it (NULL: it
+ * stays), `region` reads this rank's shards and fills its shards of new tensors, which lie as
+ * out_layouts say ("f32[4@x, 6]", with dtype and sizes). Movements count as asked for. `region`
+ * must not call anything collective; where it fails on one rank, all ranks end. Results belong to
+ * the current scope. Without data (fake) it is not called. Collective over the operands' mesh. */
+MW_API MW_NODISCARD mw_status mw_local_map_at(mw_site site, mw_tensor *const *operands,
+                                              const char *const *in_layouts, int noperands,
+                                              const char *const *out_layouts, int nresults,
+                                              mw_status (*region)(void *user, const mw_local *in,
+                                                                  const mw_local *out),
+                                              void *user, mw_tensor **ret);
+#define mw_local_map(...) mw_local_map_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* ---- reading
  * -------------------------------------------------------------------------------------- */
 
 /* The shard of this rank, row-major, borrowed until the next op on `t`; *ret_count elements. Local.
  */
 MW_API MW_NODISCARD mw_status mw_local_data(mw_tensor *t, void **ret_data, int64_t *ret_count);
+
+/* The same with dtype, shape and strides, as it lies: nothing is copied. Of a partial tensor it is
+ * this rank's term. Local. */
+MW_API MW_NODISCARD mw_status mw_to_local(mw_tensor *t, mw_local *ret);
 
 /* The whole tensor, row-major, into `to` of `size` bytes, converted to `dtype`. Collective. */
 MW_API MW_NODISCARD mw_status mw_read_at(mw_site site, mw_tensor *t, mw_dtype dtype, void *to,
@@ -142,6 +184,12 @@ MW_API MW_NODISCARD mw_status mw_item_at(mw_site site, mw_tensor *t, double *ret
 MW_API MW_NODISCARD mw_status mw_format_at(mw_site site, mw_tensor *t, char *to, int64_t size,
                                            int64_t *ret_length);
 #define mw_format(...) mw_format_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* The tensor's type and every rank's shard: its rank, coordinates, ranges of positions and values,
+ * terms of a partial tensor named as such; as mw_format. Collective over its mesh. */
+MW_API MW_NODISCARD mw_status mw_format_shards_at(mw_site site, mw_tensor *t, char *to,
+                                                  int64_t size, int64_t *ret_length);
+#define mw_format_shards(...) mw_format_shards_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* ---- sampling
  * -------------------------------------------------------------------------------------- */

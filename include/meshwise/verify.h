@@ -60,6 +60,8 @@ typedef enum mw_finding_kind {
         MW_FINDING_KINDS
 } mw_finding_kind;
 
+MW_API const char *mw_finding_name(mw_finding_kind kind); /* "incorrect". Pure */
+
 /* Everything is borrowed during the callback. */
 typedef struct mw_verify_finding {
     mw_finding_kind kind;

@@ -27,6 +27,7 @@ void mw_mesh_unref(mw_mesh *mesh)
     size_t table = (size_t)mesh->nrank * sizeof *mesh->id;
     free_with(allocator, mesh->id, table);
     free_with(allocator, mesh->place, table);
+    free_with(allocator, mesh->world, table);
     free_with(allocator, mesh, sizeof *mesh);
 }
 
@@ -88,6 +89,9 @@ int mw_mesh_same(const mw_mesh *a, const mw_mesh *b)
     if (a->hash != b->hash || a->naxis != b->naxis || a->nrank != b->nrank) return 0;
     for (int i = 0; i < a->naxis; i++)
         if (a->size[i] != b->size[i] || strcmp(a->name[i], b->name[i]) != 0) return 0;
+    if (!a->world != !b->world ||
+        (a->world && memcmp(a->world, b->world, (size_t)a->nrank * sizeof *a->world) != 0))
+        return 0;
     if (!a->id || !b->id) return a->id == b->id;
     return memcmp(a->id, b->id, (size_t)a->nrank * sizeof *a->id) == 0;
 }
@@ -122,6 +126,9 @@ int mw_mesh_print(const mw_mesh *mesh, char *to, int size)
     for (int i = 0; mesh->id && i < mesh->nrank; i++)
         clip_printf(&out, "%s%d", i ? "," : " ids=[", mesh->id[i]);
     if (mesh->id) clip_printf(&out, "]");
+    for (int i = 0; mesh->world && i < mesh->nrank; i++)
+        clip_printf(&out, "%s%d", i ? "," : " on ranks [", mesh->world[i]);
+    if (mesh->world) clip_printf(&out, "]");
     return out.length;
 }
 
@@ -230,7 +237,9 @@ static uint64_t hash_mesh(const mw_mesh *mesh)
     uint64_t h = mw__hash(0, mesh->size, (size_t)mesh->naxis * sizeof *mesh->size);
     for (int a = 0; a < mesh->naxis; a++)
         h = mw__hash(h, mesh->name[a], strlen(mesh->name[a]) + 1);
-    return mesh->id ? mw__hash(h, mesh->id, (size_t)mesh->nrank * sizeof *mesh->id) : h;
+    size_t table = (size_t)mesh->nrank * sizeof *mesh->id;
+    if (mesh->world) h = mw__hash(h, mesh->world, table);
+    return mesh->id ? mw__hash(h, mesh->id, table) : h;
 }
 
 mw_status mw_mesh_parse(const char *text, mw_mesh **ret)
@@ -249,4 +258,54 @@ mw_status mw_mesh_parse(const char *text, mw_mesh **ret)
 fail:
     mw_mesh_unref(mesh);
     return status;
+}
+
+/* ---- slices --------------------------------------------------------------------------------- */
+
+int mw__mesh_world(const mw_mesh *mesh, int own)
+{
+    return mesh->world ? mesh->world[own] : own;
+}
+
+int mw__mesh_own(const mw_mesh *mesh, int world)
+{
+    if (!mesh->world) return world < mesh->nrank ? world : -1;
+    for (int i = 0; i < mesh->nrank; i++)
+        if (mesh->world[i] == world) return i;
+    return -1;
+}
+
+/* Its ranks are numbered by their places, so that it needs no table but that of whom they are. */
+mw_status mw__mesh_slice(const mw_mesh *mesh, uint32_t axes, int rank, mw_mesh **ret)
+{
+    mw_mesh *slice = mw__zalloc(sizeof *slice);
+    if (!slice) return MW_NOMEM();
+    slice->refs = 1;
+    slice->nrank = 1;
+    slice->allocator = mw__ctx_get()->allocator;
+    int coord[MW_MESH_AXES];
+    mw__mesh_coords(mesh, rank, coord);
+    for (int a = 0; a < mesh->naxis; a++) {
+        if (!(axes >> a & 1)) continue;
+        memcpy(slice->name[slice->naxis], mesh->name[a], sizeof mesh->name[a]);
+        slice->size[slice->naxis++] = mesh->size[a];
+        slice->nrank *= mesh->size[a];
+    }
+    for (int a = slice->naxis - 1, stride = 1; a >= 0; stride *= slice->size[a--])
+        slice->stride[a] = stride;
+    slice->world = mw__alloc((size_t)slice->nrank * sizeof *slice->world);
+    if (!slice->world) {
+        mw_mesh_unref(slice);
+        return MW_NOMEM();
+    }
+    for (int i = 0; i < slice->nrank; i++) {
+        int of[MW_MESH_AXES], n = 0;
+        mw__mesh_coords(slice, i, of);
+        for (int a = 0; a < mesh->naxis; a++)
+            if (axes >> a & 1) coord[a] = of[n++];
+        slice->world[i] = mw__mesh_world(mesh, mw_mesh_rank_at(mesh, coord));
+    }
+    slice->hash = hash_mesh(slice);
+    *ret = slice;
+    return MW_OK;
 }

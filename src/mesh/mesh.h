@@ -16,6 +16,7 @@ struct mw_mesh {
     char name[MW_MESH_AXES][MW_AXIS_NAME + 1];
     int *id;    /* rank at each grid place; NULL: the place itself */
     int *place; /* grid place of each rank; NULL likewise */
+    int *world; /* of a slice: the launch's rank that each of its ranks is; NULL: the same number */
     uint64_t hash;
     const mw_allocator *allocator;
 };
@@ -24,6 +25,14 @@ struct mw_mesh {
  * The algebra works on one dim: its factors and cuts are a value of their own. `coord` is the
  * rank's coordinate on every axis (mw__mesh_coords). */
 void mw__mesh_coords(const mw_mesh *mesh, int rank, int *ret_coord);
+
+/* The mesh of the ranks that differ from `rank` only on the axes of the mask, with these axes. The
+ * caller owns it. */
+MW_NODISCARD mw_status mw__mesh_slice(const mw_mesh *mesh, uint32_t axes, int rank, mw_mesh **ret);
+
+/* The rank of the mesh that the launch's rank is, or -1; and back. */
+int mw__mesh_own(const mw_mesh *mesh, int world);
+int mw__mesh_world(const mw_mesh *mesh, int own);
 
 int64_t mw__dim_size(const mw_dim *dim);
 bool mw__dim_whole(const mw_dim *dim);    /* no mesh axis cuts it: every rank holds all of it */

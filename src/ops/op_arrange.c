@@ -4,6 +4,7 @@
  * them. */
 #include "ops/fold.h"
 #include "ops/op.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 /* ---- flip and roll ---------------------------------------------------------------------------
@@ -119,6 +120,7 @@ const mw_op mw_op_roll = {
     .doc = "The elements moved along some dims, what leaves at the end coming in at the start.",
     .linear_in = MW_ARG(0),
     .monotone = 1,
+    .refuses = "S(*) -> S(*): a shift by a multiple of the size is treated as any other",
     .factors = roll_factors,
     .kernel = roll_kernel,
     .samples = "f32[4, 6], [1], [1]; f64[2, 3, 4], [2, -1], [0, -1]; bf16[5], [7], [0]; "
@@ -351,6 +353,7 @@ const mw_op mw_op_constant_pad_nd = {
     .doc = "The tensor with a number around it; negative pads cut from it.",
     .linear_in = MW_ARG(0), /* with value 0 */
     .monotone = 1,
+    .refuses = MW_REFUSES_MEAN,
     .factors = pad_factors,
     .kernel = pad_kernel,
     .samples =

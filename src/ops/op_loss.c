@@ -6,6 +6,7 @@
  * which no rank knows alone: there the rows go by parts too. */
 #include "ops/elementwise.h"
 #include "ops/interp.h"
+#include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 #include <math.h>
@@ -52,13 +53,16 @@ static mw_status mse_kernel(const mw_kernel_call *k)
     if (reduction == REDUCE_NONE) return mw__family_run(k, &off_family, NULL);
     mw_view all = {.dtype = MW_DTYPE_f64};
     double whole = 1, sum = 0;
+    bool nothing = false;
     for (int i = 0; i < 2; i++)
         all.ndim = MW_MAX(all.ndim, k->in[i].ndim);
     for (int d = 0; d < all.ndim; d++) {
         int64_t size = 1, global = 1;
         for (int i = 0; i < 2; i++) {
             int own = d - (all.ndim - k->in[i].ndim);
-            if (own < 0 || k->call->in[i].shape[own] == 1) continue;
+            if (own < 0) continue;
+            if (k->in[i].shape[own] == 0) nothing = true; /* a dim of size 1 may be elsewhere */
+            if (k->call->in[i].shape[own] == 1) continue;
             size = k->in[i].shape[own];
             global = k->call->in[i].shape[own];
         }
@@ -66,7 +70,7 @@ static mw_status mse_kernel(const mw_kernel_call *k)
         whole *= (double)global;
     }
     mw__view_set(&all, MW_DTYPE_f64, all.ndim, all.shape);
-    int64_t count = mw__view_count(&all);
+    int64_t count = nothing ? 0 : mw__view_count(&all);
     double *square = mw__arena_alloc(k->scratch, (size_t)MW_MAX(count, 1) * sizeof *square);
     if (!square) return MW_NOMEM();
     all.data = square;
@@ -320,6 +324,7 @@ const mw_op mw_op_cross_entropy_loss = {
     .rule = "self[n c^ ...], target[n ...], weight?[c^] -> []",
     .doc = "Minus the logarithm of the softmax at each target, as mean (1), sum (2), or all (0).",
     .reduce = MW_REDUCE_SUM,
+    .refuses = MW_REFUSES_LOSS,
     .factors = loss_factors,
     .kernel = cross_entropy_kernel,
     .parts = cross_entropy_parts,
@@ -333,6 +338,7 @@ const mw_op mw_op_nll_loss_nd = {
     .rule = "self[n c^ ...], target[n ...], weight?[c^] -> []",
     .doc = "Minus the log-probability at each target, as mean (1), sum (2), or all (0).",
     .reduce = MW_REDUCE_SUM,
+    .refuses = MW_REFUSES_LOSS,
     .factors = loss_factors,
     .kernel = nll_kernel,
     .parts = nll_parts,

@@ -31,4 +31,8 @@
     MW_REFUSES_EXTREMES "; P(m*) -> P(max): terms are told apart once combined: NaN wins; " \
                         "P(sum) -> P(sum): integers are whole already: there is nothing to do"
 
+#define MW_REFUSES_LOSS                                                                  \
+    "*P(*)* -> P(*): log-probabilities and weights are whole before a loss reads them; " \
+    "S(*)* -> P(avg): a mean is divided by all that counts, which ranks share by chance only"
+
 #endif

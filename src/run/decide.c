@@ -194,7 +194,7 @@ static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh,
                                         : &operand[i]->type->layout;
     for (int i = 0; i < call->nout; i++)
         out[i] = call->parts ? NULL : &call->out_type[i]->layout;
-    mw__mesh_coords(mesh, rank->index, coord);
+    mw__mesh_coords(mesh, mw__mesh_own(mesh, rank->index), coord);
     call->kernel = (mw_kernel_call){.call = &call->args,
                                     .nin = call->nin,
                                     .nout = call->nout,

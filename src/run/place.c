@@ -1,7 +1,7 @@
 /* Placing: marks, redistributions, and tensors made from data. */
 #include "run/run.h"
 
-static mw_status layout_of(mw_mesh *mesh, const mw_tensor *t, const char *text, mw_layout *ret)
+mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text, mw_layout *ret)
 {
     const mw_layout *now = &t->type->layout;
     int64_t shape[MW_LAYOUT_DIMS];
@@ -49,7 +49,7 @@ static mw_status redist_for(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const ch
     }
     mw_layout layout;
     MW_TRY(on_its_mesh(t, mesh));
-    MW_TRY(layout_of(mesh, t, text, &layout));
+    MW_TRY(mw__layout_for(mesh, t, text, &layout));
     for (int d = 0; d < layout.ndim; d++)
         layout.dim[d].open = 0;
     MW_TRY(mw__redist_get(rank, t->type, &layout, ret));
@@ -118,7 +118,7 @@ mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const 
     if (!rank) return NULL;
     rank->site = site;
     mw_redist *redist;
-    mw_status status = redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist);
+    mw_status status = redist_for(rank, t, mesh ? mesh : t->type->mesh, layout, &redist);
     if (status != MW_OK) {
         refuse(rank, "mark_sharding", t, status);
         return NULL;
@@ -133,7 +133,7 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
     rank->site = site;
     mw_layout want = *layout;
     mw_redist *redist;
-    if (!mesh) mesh = rank->mesh;
+    if (!mesh) mesh = t->type->mesh;
     if (want.dtype == MW_DTYPE_NONE) want.dtype = t->type->layout.dtype;
     for (int d = 0; d < want.ndim; d++)
         want.dim[d].open = 0; /* nothing propagates any more: it lies as it lies */
@@ -176,7 +176,7 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
     if (!rank) return NULL;
     rank->site = site;
     mw_redist *redist;
-    mw_status status = redist_for(rank, t, mesh ? mesh : rank->mesh, layout, &redist);
+    mw_status status = redist_for(rank, t, mesh ? mesh : t->type->mesh, layout, &redist);
     if (status != MW_OK) {
         refuse(rank, "redistribute", t, status);
         return NULL;
@@ -207,7 +207,7 @@ mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, i
     mw_ttype pretend = {.mesh = mesh, .layout = whole};
     mw_tensor like = {.type = &pretend};
     mw_status status = mw__layout_check(mesh, &whole);
-    if (status == MW_OK) status = layout_of(mesh, &like, layout, &want);
+    if (status == MW_OK) status = mw__layout_for(mesh, &like, layout, &want);
     if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
     if (status != MW_OK) return NULL;
     if (want.npartial) {
@@ -218,7 +218,8 @@ mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, i
     if (!t || rank->fake) return t;
     mw_pulls pulls;
     mw__arena_clear(&rank->plan_scratch);
-    status = mw__pulls_make(mesh, &whole, &want, NULL, 0, rank->index, &rank->plan_scratch, &pulls);
+    status = mw__pulls_make(mesh, &whole, &want, NULL, 0, mw__mesh_own(mesh, rank->index),
+                            &rank->plan_scratch, &pulls);
     for (int i = 0; status == MW_OK && i < pulls.npull; i++)
         mw__pull_run(&pulls.pull[i], dtype, data, t->local.data);
     return mw__rank_failed(rank, status) == MW_OK ? t : NULL;

@@ -106,6 +106,12 @@ static void format_dim(const mw_view *v, int d, const char *at, int indent, mw_s
     mw__str_putc(to, ']');
 }
 
+void mw__format_view(const mw_view *view, mw_str *to)
+{
+    format_dim(view, 0, view->data, 0, to);
+    mw__str_putc(to, '\n');
+}
+
 mw_status mw_format_at(mw_site site, mw_tensor *t, char *to, int64_t size, int64_t *ret_length)
 {
     mw_rank *rank;
@@ -115,8 +121,7 @@ mw_status mw_format_at(mw_site site, mw_tensor *t, char *to, int64_t size, int64
     mw_str text = {0};
     mw__layout_str(t->type->mesh, &t->type->layout, &text);
     mw__str_putc(&text, '\n');
-    format_dim(&whole->local, 0, whole->local.data, 0, &text);
-    mw__str_putc(&text, '\n');
+    mw__format_view(&whole->local, &text);
     mw__tensor_drop(rank, whole);
     mw_status status = mw__str_status(&text);
     if (status == MW_OK) {

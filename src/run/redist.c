@@ -29,7 +29,7 @@ static bool same_on_all(unsigned kind)
 static bool at_first(const mw_rank *rank, const mw_mesh *mesh, const mw_step *step)
 {
     int coord[MW_MESH_AXES];
-    mw__mesh_coords(mesh, rank->index, coord);
+    mw__mesh_coords(mesh, mw__mesh_own(mesh, rank->index), coord);
     for (int i = 0; i < step->nreduce; i++) {
         const mw_partial *p = &step->reduce[i];
         int unit = mesh->size[p->axis] / (p->major * p->size);
@@ -58,6 +58,13 @@ static const char *transfer_text(mw_redist *r, const mw_hop *hop)
     return copy;
 }
 
+/* The place in the mesh of one of the launch's ranks. */
+static int place_of(const mw_mesh *mesh, int world)
+{
+    int own = mw__mesh_own(mesh, world);
+    return mesh->place ? mesh->place[own] : own;
+}
+
 /* The ranks of a team by their places in the mesh, the order in which terms are combined; *ret_me
  * is this rank's. */
 static mw_status team_in_mesh_order(const mw_mesh *mesh, const mw_team *team, mw_arena *arena,
@@ -68,7 +75,7 @@ static mw_status team_in_mesh_order(const mw_mesh *mesh, const mw_team *team, mw
     if (!rank) return MW_NOMEM();
     for (int i = 0; i < n; i++) {
         int r = mw__team_rank(team, i), at = i;
-        for (; mesh->place && at > 0 && mesh->place[rank[at - 1]] > mesh->place[r]; at--)
+        for (; at > 0 && place_of(mesh, rank[at - 1]) > place_of(mesh, r); at--)
             rank[at] = rank[at - 1];
         rank[at] = r;
     }
@@ -144,6 +151,23 @@ static mw_status received_by_each(mw_rank *rank, mw_redist *r, mw_hop *hop)
     return MW_OK;
 }
 
+/* The launch's ranks that the mesh's are, rising; the peers of pulls likewise. */
+static void team_in_world(const mw_mesh *mesh, int *ranks, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int world = mw__mesh_world(mesh, ranks[i]), at = i;
+        for (; at > 0 && ranks[at - 1] > world; at--)
+            ranks[at] = ranks[at - 1];
+        ranks[at] = world;
+    }
+}
+
+static void peers_in_world(const mw_mesh *mesh, mw_pulls *pulls)
+{
+    for (int i = 0; i < pulls->npull; i++)
+        pulls->pull[i].peer = mw__mesh_world(mesh, pulls->pull[i].peer);
+}
+
 static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
 {
     const mw_mesh *mesh = mesh_before(r, hop), *to_mesh = mesh_after(r, hop);
@@ -152,7 +176,8 @@ static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
     int *ranks = mw__arena_alloc(&r->arena, (size_t)mw__team_count(mesh, axes) * sizeof *ranks);
     hop->transfer.what = transfer_text(r, hop);
     if (!ranks || !hop->transfer.what) return MW_NOMEM();
-    int n = mw__team_ranks(mesh, axes, rank->index, ranks);
+    int me = mw__mesh_own(mesh, rank->index), n = mw__team_ranks(mesh, axes, me, ranks);
+    team_in_world(mesh, ranks, n);
     MW_TRY(mw__comm_team(rank->comm, ranks, n, &hop->transfer.team));
     hop->transfer.hash = transfer_hash(r, (int)(hop - r->hop), 0);
     hop->transfer.dtype = mw__layout_storage_dtype(&hop->from);
@@ -160,17 +185,17 @@ static mw_status prepare_transfer(mw_rank *rank, mw_redist *r, mw_hop *hop)
     hop->two_phases = step->kind == MW_STEP_all_reduce &&
                       mw__all_reduce_in_two_phases(mesh, step->reduce, step->nreduce);
     if (hop->two_phases) {
-        MW_TRY(
-            prepare_chunks(r, hop, mw__layout_local_count(mesh, &step->to, rank->index), serves));
+        MW_TRY(prepare_chunks(r, hop, mw__layout_local_count(mesh, &step->to, me), serves));
     } else {
         mw_pulls pulls;
         MW_TRY(mw__pulls_between(mesh, &hop->from, to_mesh, &step->to, step->reduce, step->nreduce,
-                                 rank->index, &r->arena, &pulls));
+                                 me, &r->arena, &pulls));
+        peers_in_world(mesh, &pulls);
         hop->transfer.pull = pulls.pull;
         hop->transfer.npull = pulls.npull;
         hop->recv_bytes = pulls.received * mw_dtype_size(hop->transfer.dtype);
         MW_TRY(mw__readers_between(mesh, &hop->from, to_mesh, &step->to, step->reduce,
-                                   step->nreduce, rank->index, &r->arena, &hop->transfer.nreader));
+                                   step->nreduce, me, &r->arena, &hop->transfer.nreader));
         if (serves) MW_TRY(mw__serve_pulls(rank, r, hop));
     }
     return rank->fake ? received_by_each(rank, r, hop) : MW_OK;
@@ -190,8 +215,9 @@ static mw_status prepare_hop(mw_rank *rank, mw_redist *r, mw_hop *hop)
     hop->keeps = at_first(rank, mesh_after(r, hop), step);
     if (step->kind == MW_STEP_mask || step->kind == MW_STEP_scale) return MW_OK;
     if (hop->moves) return prepare_transfer(rank, r, hop);
-    return mw__pulls_between(mesh_before(r, hop), &hop->from, mesh_after(r, hop), &step->to,
-                             step->reduce, step->nreduce, rank->index, &r->arena, &hop->local);
+    return mw__pulls_between(
+        mesh_before(r, hop), &hop->from, mesh_after(r, hop), &step->to, step->reduce, step->nreduce,
+        mw__mesh_own(mesh_before(r, hop), rank->index), &r->arena, &hop->local);
 }
 
 /* What the redistribution's plan, which is there, comes to for this rank. */

@@ -192,6 +192,14 @@ void mw__local_view(const mw_rank *rank, const mw_mesh *mesh, const mw_layout *l
 MW_NODISCARD mw_status mw__tensor_dense(mw_rank *rank, mw_tensor *t, mw_tensor **ret);
 const char *mw__chain_text(const mw_rank *rank, char *to, int size);
 
+/* ---- place.c ---- */
+/* The layout that `text` ("replicated" too) says of a tensor like t. */
+MW_NODISCARD mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text,
+                                      mw_layout *ret);
+
+/* ---- read.c ---- */
+void mw__format_view(const mw_view *view, mw_str *to); /* values, and a line's end */
+
 /* ---- redist.c ---- */
 MW_NODISCARD mw_status mw__redist_get(mw_rank *rank, const mw_ttype *from, const mw_layout *to,
                                       mw_redist **ret);

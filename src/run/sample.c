@@ -63,7 +63,7 @@ static mw_status local_row(mw_rank *rank, const mw_tensor *dense, const mw_sampl
     const mw_layout *l = &dense->type->layout;
     int d = l->ndim - 1;
     int coord[MW_MESH_AXES];
-    mw__mesh_coords(dense->type->mesh, rank->index, coord);
+    mw__mesh_coords(dense->type->mesh, mw__mesh_own(dense->type->mesh, rank->index), coord);
     mw_kernel_call k = {.mesh = dense->type->mesh, .coord = coord, .scratch = &rank->scratch};
     const mw_range *ranges;
     int64_t nrange, at = 0, size = mw_dtype_size(dense->local.dtype);

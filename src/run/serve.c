@@ -27,17 +27,19 @@ static mw_status push(list *l, const mw_pull *box, int peer, mw_arena *arena)
 mw_status mw__serve_pulls(mw_rank *rank, mw_redist *r, mw_hop *hop)
 {
     const mw_team *team = hop->transfer.team;
+    const mw_mesh *mesh = r->plan.mesh;
+    int me = mw__mesh_own(mesh, rank->index);
     list l = {0};
     for (int i = 0; i < mw__team_size(team); i++) {
         int peer = mw__team_rank(team, i);
         mw_pulls theirs;
         if (peer == rank->index) continue;
         mw__arena_clear(&rank->plan_scratch);
-        MW_TRY(mw__pulls_make(r->plan.mesh, &hop->from, &hop->step->to, hop->step->reduce,
-                              hop->step->nreduce, peer, &rank->plan_scratch, &theirs));
+        MW_TRY(mw__pulls_make(mesh, &hop->from, &hop->step->to, hop->step->reduce,
+                              hop->step->nreduce, mw__mesh_own(mesh, peer), &rank->plan_scratch,
+                              &theirs));
         for (int k = 0; k < theirs.npull; k++)
-            if (theirs.pull[k].peer == rank->index)
-                MW_TRY(push(&l, &theirs.pull[k], peer, &r->arena));
+            if (theirs.pull[k].peer == me) MW_TRY(push(&l, &theirs.pull[k], peer, &r->arena));
     }
     mw__arena_clear(&rank->plan_scratch);
     hop->transfer.serve = l.at;

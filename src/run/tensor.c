@@ -65,7 +65,7 @@ void mw__tensor_drop(mw_rank *rank, mw_tensor *t)
 void mw__local_view(const mw_rank *rank, const mw_mesh *mesh, const mw_layout *layout, mw_view *ret)
 {
     int64_t shape[MW_LAYOUT_DIMS];
-    mw_layout_local_shape(mesh, layout, rank->index, shape);
+    mw_layout_local_shape(mesh, layout, mw__mesh_own(mesh, rank->index), shape);
     ret->data = NULL;
     mw__view_set(ret, mw__layout_storage_dtype(layout), layout->ndim, shape);
 }

@@ -15,7 +15,7 @@ static _Atomic(mw_ttype *) bucket[BUCKETS];
 typedef struct known_mesh {
     mw_mesh mesh;
     struct known_mesh *next;
-    int table[]; /* of mesh.id, then of mesh.place, where the mesh has them */
+    int table[]; /* of mesh.id, mesh.place, mesh.world, where the mesh has them */
 } known_mesh;
 
 static _Atomic(known_mesh *) meshes;
@@ -29,16 +29,18 @@ static known_mesh *find_mesh(known_mesh *from, const known_mesh *end, const mw_m
 
 static known_mesh *copy_mesh(const mw_mesh *mesh)
 {
-    size_t table = mesh->id ? (size_t)mesh->nrank * sizeof(int) : 0;
-    known_mesh *copy = calloc(1, sizeof *copy + 2 * table);
+    size_t table = (size_t)mesh->nrank * sizeof(int);
+    bool any = mesh->id || mesh->world;
+    known_mesh *copy = calloc(1, sizeof *copy + (any ? 3 * table : 0));
     if (!copy) return NULL;
     copy->mesh = *mesh;
     copy->mesh.refs = 1; /* the list's, for ever */
     copy->mesh.allocator = mw__libc_allocator();
-    if (table) {
+    if (mesh->id) {
         copy->mesh.id = memcpy(copy->table, mesh->id, table);
         copy->mesh.place = memcpy(copy->table + mesh->nrank, mesh->place, table);
     }
+    if (mesh->world) copy->mesh.world = memcpy(copy->table + 2 * mesh->nrank, mesh->world, table);
     return copy;
 }
 

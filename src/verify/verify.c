@@ -15,6 +15,16 @@ const char *mw_plant_name(mw_plant plant)
     return plant < MW_PLANT_KINDS ? names[plant] : "";
 }
 
+const char *mw_finding_name(mw_finding_kind kind)
+{
+    static const char *const names[MW_FINDING_KINDS] = {
+#define X(name, text) [MW_FINDING_##name] = text,
+        MW_FINDING_MAP(X)
+#undef X
+    };
+    return kind < MW_FINDING_KINDS ? names[kind] : "";
+}
+
 typedef struct verify {
     const mw_op *op;
     const mw_op_info *info;
