@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { KINDS = 1000 };
+
 static bool same(const moved_kind *k, const mw_entry *e)
 {
     return strcmp(k->collective, e->collective) == 0 && strcmp(k->axis, e->axis) == 0 &&
@@ -16,6 +18,12 @@ static mw_status kind_of(explained *x, const mw_entry *e, moved_kind **ret)
             *ret = &x->kind[i];
             return MW_OK;
         }
+    if (x->nkind == KINDS) { /* what is over goes with the last */
+        *ret = &x->kind[KINDS - 1];
+        x->kind[KINDS - 1] =
+            (moved_kind){"others", "", "", "", (*ret)->count, (*ret)->bytes, (*ret)->unknown};
+        return MW_OK;
+    }
     if (x->nkind == x->cap_kind) {
         int64_t cap = x->cap_kind ? x->cap_kind * 2 : 16;
         moved_kind *grown = mw_memory((size_t)cap * sizeof *grown);

@@ -139,17 +139,16 @@ mw_entry *mw__draft_entry(mw_draft *d)
 
 void mw__missing(mw_explain *e, const char *format, ...)
 {
+    if (e->nmissing == MISSING_KEPT) return;
     va_list args;
     va_start(args, format);
     const char *text = vformat(e, format, args);
     va_end(args);
     if (!text) return;
+    uint64_t hash = mw__hash(1, text, strlen(text));
     for (int64_t i = 0; i < e->nmissing; i++)
-        if (strcmp(e->missing[i], text) == 0) return;
-    if (mw__grow(&e->missing, &e->cap_missing, e->nmissing + 1, sizeof *e->missing) != MW_OK) {
-        e->failed = true;
-        return;
-    }
+        if (e->missing_hash[i] == hash) return;
+    e->missing_hash[e->nmissing] = hash;
     e->missing[e->nmissing++] = text;
 }
 

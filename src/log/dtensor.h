@@ -22,6 +22,7 @@
 #include "plan/plan.h"
 
 enum { DT_AXES = MW_MESH_AXES, DT_DIMS = MW_LAYOUT_DIMS, DT_RANKS = 65, DT_ARGS = 64, DT_OUT = 16 };
+enum { DT_MESHES = 64, DT_SCHEMAS = 128 }; /* kept by the state */
 
 /* ---- as printed ------------------------------------------------------------------------------ */
 
@@ -157,10 +158,10 @@ typedef struct dt_known_mesh {
 
 typedef struct dt_state {
     dt_rank *rank[DT_RANKS];
-    dt_known_mesh *mesh; /* those seen */
-    int64_t nmesh, cap_mesh;
-    dt_mesh last_mesh; /* the last one stated anywhere */
-    bool said_device;
+    dt_known_mesh mesh[DT_MESHES]; /* those seen last */
+    int64_t nmesh, turn;
+    dt_mesh last_mesh;                     /* the last one stated anywhere */
+    const mw_schema *declared[DT_SCHEMAS]; /* read once */
     dt_said said;
     struct dt_tree *tree;
     struct dt_counts *counts;
@@ -194,7 +195,7 @@ const char *mw__dt_axis_name(const dt_here *h, const dt_mesh *m, int axis);
 bool mw__dt_layout(const dt_here *h, const mw_mesh *mesh, const dt_tensor *t, mw_layout *ret,
                    const char **why);
 /* The same read back into placements. */
-bool mw__dt_unlayout(const mw_mesh *mesh, const mw_layout *l, dt_tensor *ret);
+bool mw__dt_unlayout(const dt_here *h, const mw_mesh *mesh, const mw_layout *l, dt_tensor *ret);
 
 const char *mw__dt_locals(const dt_here *h, const mw_mesh *mesh, const mw_layout *l); /* text */
 bool mw__dt_uneven(const mw_mesh *mesh, const mw_layout *l);
@@ -207,6 +208,12 @@ int64_t mw__dt_moving(const dt_here *h, const mw_mesh *mesh, const mw_layout *fr
                       const mw_layout *to, const char **steps);
 /* Of a single placement's change on one axis: the collective's name, NULL where nothing moves. */
 const char *mw__dt_collective(const dt_placement *from, const dt_placement *to);
+
+/* true: not OK. Lack of memory is marked. */
+bool mw__dt_failed(const dt_here *h, mw_status status);
+
+/* Gives a string up; one that failed is marked. */
+void mw__dt_done(const dt_here *h, mw_str *str);
 
 const char *mw__dt_text(const dt_here *h, const mw_str *str); /* into the arena; gives `str` up */
 const char *mw__dt_line_from(const dt_here *h, int64_t line); /* "line 3" */

@@ -13,6 +13,7 @@ static const char *const declared[] = {
 #include "log/schemas.def"
 #undef SCHEMA
 };
+_Static_assert(MW_COUNT(declared) <= DT_SCHEMAS, "the state keeps all of them");
 
 /* aten.mm.default and aten::mm are one name: "mm", and the overload "" or "Tensor". */
 typedef struct op_name {
@@ -77,13 +78,13 @@ static void declaration_of(const dt_here *h, dt_call *call)
         call->same_as = mw__op_find("scaled_dot_product_attention", 28);
     for (int i = 0; i < MW_COUNT(declared); i++) {
         if (!declares(declared[i], &n)) continue;
+        call->schema = h->s->declared[i];
+        if (call->schema) return;
         mw_schema *schema = mw__arena_alloc(&h->e->arena, sizeof *schema);
         if (!schema)
             h->e->failed = true;
-        else if (mw__schema_parse(declared[i], schema) == MW_OK)
-            call->schema = schema;
-        else
-            mw_error_clear();
+        else if (!mw__dt_failed(h, mw__schema_parse(declared[i], schema)))
+            call->schema = h->s->declared[i] = schema;
         return;
     }
 }
@@ -324,7 +325,7 @@ static bool take_flat(const dt_here *h, dt_value *from, int n, int *at, const mw
     mw_str text = {0};
     for (int i = 0; i < count; i++, (*at)++) {
         if (from[*at].kind != (tensors ? DT_TENSOR : DT_INT)) {
-            mw__str_done(&text);
+            mw__dt_done(h, &text);
             return false;
         }
         mw__str_printf(&text, "%s%s", i ? ", " : "[", from[*at].text);
@@ -337,7 +338,7 @@ static bool take_flat(const dt_here *h, dt_value *from, int n, int *at, const mw
                      .count = count,
                      .tensor = tensor,
                      .text = mw__dt_text(h, &text)};
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     return true;
 }
 
@@ -413,7 +414,7 @@ static void tell_placement(const dt_here *h, const dt_call *call, const dt_tenso
     if (text.length)
         mw__fact(call->draft, fact, MW_HOW_DERIVED, "one placement for each mesh axis", "%s",
                  mw__dt_text(h, &text));
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
 }
 
 static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *mesh,
@@ -423,7 +424,7 @@ static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *me
     mw_str text = {0};
     mw__dt_tensor_str(stated, &text);
     mw__fact(call->draft, name, how, from, "%s", mw__dt_text(h, &text));
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     if (!stated->placed || stated->local) return;
     dt_tensor t = *stated;
     mw_how dtype_how = MW_HOW_DERIVED;
@@ -506,7 +507,7 @@ static void tell_mesh(const dt_here *h, dt_call *call)
              "(%s): %d ax%ss, %lld rank%s; it belongs to the whole call", mw__str_text(&text),
              call->mesh.naxis, call->mesh.naxis == 1 ? "i" : "e", (long long)ranks,
              ranks == 1 ? "" : "s");
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     tell_device(h, call);
 }
 
@@ -546,7 +547,7 @@ void mw__dt_call_tell(const dt_here *h, dt_call *call)
         mw__schema_str(call->schema, &text);
         mw__fact(call->draft, "declaration", MW_HOW_DERIVED, "ATen declares the op so", "%s",
                  mw__dt_text(h, &text));
-        mw__str_done(&text);
+        mw__dt_done(h, &text);
     }
     for (int i = 0; i < call->narg; i++)
         tell_value(h, call, mesh, i);

@@ -156,7 +156,7 @@ static bool result_of(dt_replay *r, const mw_layout *to, mw_layout *ret)
     }
     for (int i = 0; i < r->args.nin; i++)
         in[i] = &to[i];
-    if (mw__dt_replay_failed(r->h, mw__choose(r->mesh, &r->args, in, r->h->scratch, &choice)) ||
+    if (mw__dt_failed(r->h, mw__choose(r->mesh, &r->args, in, r->h->scratch, &choice)) ||
         choice.moves || choice.parts || choice.nout < 1)
         return false;
     *ret = choice.out[0];
@@ -224,7 +224,8 @@ static void check_values(dt_replay *r)
     uint32_t terms = 0;
     for (int i = 0; i < r->args.nin; i++)
         terms |= mw__layout_partial_axes(&r->layout[i]);
-    if (terms && r->choice.moves && !r->choice.parts)
+    bool unmoved = call->has_needs || partial_out(call, NULL); /* else the text doesn't tell */
+    if (terms && unmoved && r->choice.moves && !r->choice.parts)
         mw__problem(
             call->draft, "wrong-value", 0, bringing(r, r->choice.in),
             "redistribute the partial operand to Replicate() (or Shard) before the op",
@@ -283,7 +284,7 @@ static void say(const dt_here *h, dt_call *call, const dt_replay *r, bool chosen
         mw__dt_tensor_str(&call->arg[i].tensor[0], &text);
     }
     mw__draft_says(call->draft, "%s%s: %s.", call->word, mw__str_text(&text), what);
-    mw__str_done(&text);
+    mw__dt_done(r->h, &text);
     if (call->in_tree)
         mw__fact(call->draft, "communication", MW_HOW_DERIVED,
                  "redistribute_input lines stand below it",
@@ -315,8 +316,8 @@ void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
         if (shapes == MW_ERR_NOMEM) h->e->failed = true;
         if (shapes == MW_ERR_SHAPE && !call->has_out) wrong_shapes(r, mw_last_error()->says);
         bool fits = shapes == MW_OK && mesh && mesh->nrank <= CHOSEN_RANKS && mw__dt_replay_lay(r);
-        chosen = fits && !mw__dt_replay_failed(
-                             h, mw__choose(mesh, &r->args, r->in, h->scratch, &r->choice));
+        chosen =
+            fits && !mw__dt_failed(h, mw__choose(mesh, &r->args, r->in, h->scratch, &r->choice));
     }
     mw_error_clear();
     say(h, call, r, chosen);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MODULES = 4096, COUNTS = 16384 };
+enum { MODULES = 4096, COUNTS = 4096 };
 
 typedef struct module {
     int indent, parent;
@@ -31,8 +31,12 @@ static const char *const passes[] = {"forward", "backward", "recomputed"};
 
 static dt_counts *counts_of(const dt_here *h)
 {
-    if (!h->s->counts) h->s->counts = mw__arena_zalloc(&h->e->arena, sizeof *h->s->counts);
-    if (!h->s->counts) h->e->failed = true;
+    if (h->s->counts) return h->s->counts;
+    h->s->counts = mw__arena_zalloc(&h->e->arena, sizeof *h->s->counts);
+    if (!h->s->counts)
+        h->e->failed = true;
+    else
+        h->s->counts->pass_module = -1;
     return h->s->counts;
 }
 
@@ -201,4 +205,5 @@ void mw__dt_counts_end(const dt_here *h)
                     (long long)c->count[0].line, (long long)c->count[c->ncount - 1].line);
     }
     c->nmodule = c->ncount = 0;
+    c->pass_module = -1;
 }

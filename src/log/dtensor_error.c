@@ -210,7 +210,7 @@ static void meshes(const dt_here *h, mw_draft *d)
         (void)snprintf(name, sizeof name, "mesh %d", n);
         mw__fact(d, name, MW_HOW_STATED, mw__dt_line_from(h, h->first), "(%s) of %s",
                  mw__str_text(&text), m.device[0] ? m.device : "devices that are not named");
-        mw__str_done(&text);
+        mw__dt_done(h, &text);
     }
 }
 

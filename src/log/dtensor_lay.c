@@ -7,6 +7,19 @@
 /* Ranks whose shards are listed one by one, and above which no plan is made. */
 enum { LISTED = 4096, PLANNED = 512, SHAPES = 6 };
 
+bool mw__dt_failed(const dt_here *h, mw_status status)
+{
+    if (status == MW_OK) return false;
+    if (status == MW_ERR_NOMEM) h->e->failed = true;
+    return true;
+}
+
+void mw__dt_done(const dt_here *h, mw_str *str)
+{
+    if (str->failed) h->e->failed = true;
+    mw__str_done(str);
+}
+
 const char *mw__dt_text(const dt_here *h, const mw_str *str)
 {
     const char *text = mw__arena_strndup(&h->e->arena, mw__str_text(str), str->length);
@@ -73,15 +86,14 @@ const mw_mesh *mw__dt_mesh_of(const dt_here *h, const dt_mesh *m)
     mw_mesh *made = NULL;
     mw_str text = {0};
     mesh_text(m, &text);
-    if (mw__str_status(&text) != MW_OK || mw_mesh_parse(mw__str_text(&text), &made) != MW_OK)
-        mw_error_clear();
-    mw__str_done(&text);
-    if (mw__grow(&h->s->mesh, &h->s->cap_mesh, h->s->nmesh + 1, sizeof *h->s->mesh) != MW_OK) {
-        h->e->failed = true;
-        mw_mesh_unref(made);
-        return NULL;
-    }
-    h->s->mesh[h->s->nmesh++] = (dt_known_mesh){*m, made};
+    mw_status status = mw__str_status(&text);
+    if (status == MW_OK) status = mw_mesh_parse(mw__str_text(&text), &made);
+    (void)mw__dt_failed(h, status);
+    mw__dt_done(h, &text);
+    dt_known_mesh *slot = &h->s->mesh[h->s->turn++ % DT_MESHES]; /* the oldest makes room */
+    mw_mesh_unref(slot->made);
+    *slot = (dt_known_mesh){*m, made};
+    h->s->nmesh = MW_MIN(h->s->turn, DT_MESHES);
     return made;
 }
 
@@ -150,11 +162,11 @@ bool mw__dt_layout(const dt_here *h, const mw_mesh *mesh, const dt_tensor *t, mw
         mw__dt_placements_str(&one, &text);
     }
     mw_reading *reading = NULL;
-    bool made =
-        mw__str_status(&text) == MW_OK &&
-        mw_notation_read(mesh, mw__str_text(&text), t->ndim, t->shape, t->dtype, &reading) == MW_OK;
-    mw__str_done(&text);
-    if (!made) {
+    mw_status status = mw__str_status(&text);
+    if (status == MW_OK)
+        status = mw_notation_read(mesh, mw__str_text(&text), t->ndim, t->shape, t->dtype, &reading);
+    mw__dt_done(h, &text);
+    if (mw__dt_failed(h, status)) {
         const char *says = mw__explain_text(h->e, "%.300s", mw_last_error()->says);
         *why = says ? says : "";
         mw_error_clear();
@@ -170,12 +182,12 @@ bool mw__dt_layout(const dt_here *h, const mw_mesh *mesh, const dt_tensor *t, mw
     return l != NULL;
 }
 
-bool mw__dt_unlayout(const mw_mesh *mesh, const mw_layout *l, dt_tensor *ret)
+bool mw__dt_unlayout(const dt_here *h, const mw_mesh *mesh, const mw_layout *l, dt_tensor *ret)
 {
     mw_notation_text text;
     dt_tensor t = {.shaped = true, .ndim = l->ndim, .dtype = (mw_dtype)l->dtype};
     mw_layout_shape(l, t.shape);
-    if (mw_notation_print(mesh, l, MW_NOTATION_DTENSOR, &text) != MW_OK) return false;
+    if (mw__dt_failed(h, mw_notation_print(mesh, l, MW_NOTATION_DTENSOR, &text))) return false;
     bool said = text.text && mw__dt_read_placements(text.text, (int64_t)strlen(text.text), &t);
     mw_notation_text_done(&text);
     if (said) *ret = t;
@@ -235,7 +247,7 @@ const char *mw__dt_locals(const dt_here *h, const mw_mesh *mesh, const mw_layout
     }
     if (all.n > 1 && told < mesh->nrank) mw__str_puts(&text, "; others on the other ranks");
     const char *made = mw__dt_text(h, &text);
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     return made;
 }
 
@@ -278,7 +290,7 @@ int64_t mw__dt_moving(const dt_here *h, const mw_mesh *mesh, const mw_layout *fr
         h->e->failed = true;
         return -1;
     }
-    if (mw__plan_make(mesh, &a, &b, h->scratch, plan) != MW_OK) {
+    if (mw__dt_failed(h, mw__plan_make(mesh, &a, &b, h->scratch, plan))) {
         mw_error_clear();
         return -1;
     }
@@ -286,7 +298,7 @@ int64_t mw__dt_moving(const dt_here *h, const mw_mesh *mesh, const mw_layout *fr
         mw_str text = {0};
         mw__plan_str(plan, &text);
         *steps = mw__dt_text(h, &text);
-        mw__str_done(&text);
+        mw__dt_done(h, &text);
     }
     return plan->recv_bytes;
 }

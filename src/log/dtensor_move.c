@@ -199,7 +199,7 @@ static void tell_move(const dt_here *h, const step *s, const char *collective, c
     mw__dt_tensor_str(&s->tensor, &text);
     mw__fact(d, "tensor", s->how, s->evidence ? s->evidence : "", "%s (%s)", mw__dt_text(h, &text),
              s->which ? s->which : "");
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     if (s->how == MW_HOW_ASSUMED)
         mw__missing(h->e,
                     "the tensor of the redistribution in line %lld: the line does not name it",
@@ -216,7 +216,7 @@ static void tell_move(const dt_here *h, const step *s, const char *collective, c
                     (long long)h->first);
 }
 
-static void say_move(const step *s, const char *collective, const char *axis)
+static void say_move(const dt_here *h, const step *s, const char *collective, const char *axis)
 {
     const char *tail =
         s->how == MW_HOW_ASSUMED && s->tensor.shaped ? " (its tensor is assumed)" : "";
@@ -237,7 +237,7 @@ static void say_move(const step *s, const char *collective, const char *axis)
                        s->to.dim, mw__str_text(&text));
     else
         mw__draft_says(s->draft, "One all-reduce over mesh axis %s%s.", axis, mw__str_text(&text));
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
 }
 
 bool mw__dt_move_line(const dt_here *h)
@@ -259,7 +259,7 @@ bool mw__dt_move_line(const dt_here *h)
     bool own = h->r->call && h->r->call->needs;
     if (collective)
         mw__draft_moved(s.draft, collective, axis, own ? h->r->call->word : "", s.bytes);
-    say_move(&s, collective, axis);
+    say_move(h, &s, collective, axis);
     tell_move(h, &s, collective, axis);
     mw__draft_weight(s.draft, 20);
     if (!s.mesh.naxis) mw__missing(h->e, "the size of the mesh; --mesh tp=2 would supply it");

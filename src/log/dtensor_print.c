@@ -97,7 +97,7 @@ static bool propagate_line(const dt_here *h)
     }
     mw__draft_says(d, "A print of the view rule (added by hand, no line of PyTorch): input %s.",
                    mw__str_text(&text));
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     return true;
 }
 
@@ -133,7 +133,7 @@ static bool transform_line(const dt_here *h)
                      collective ? collective : "local", has_shape ? ", logical shape " : "",
                      has_shape ? (int)MW_MIN(strcspn(shape + 14, "]") + 1, 80) : 0,
                      has_shape ? shape + 14 : "");
-            mw__str_done(&text);
+            mw__dt_done(h, &text);
         }
         at = next;
     }
@@ -190,8 +190,8 @@ static bool repr_line(const dt_here *h)
                  "%s", mw__dt_locals(h, made, &l));
     mw__draft_says(d, "A DTensor placed %s%s%s.", mw__str_text(&places),
                    t.mesh.naxis ? " on mesh " : "", mw__str_text(&text));
-    mw__str_done(&text);
-    mw__str_done(&places);
+    mw__dt_done(h, &text);
+    mw__dt_done(h, &places);
     return true;
 }
 
@@ -234,8 +234,8 @@ static bool placements_line(const dt_here *h)
                        : moves       ? ""
                                      : ", which moves nothing");
     }
-    mw__str_done(&x);
-    mw__str_done(&y);
+    mw__dt_done(h, &x);
+    mw__dt_done(h, &y);
     return true;
 }
 

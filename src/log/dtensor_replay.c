@@ -76,13 +76,6 @@ static bool given_of(dt_replay *r, int i, mw_given *to)
     return a->i != MW_DTYPE_NONE;
 }
 
-bool mw__dt_replay_failed(const dt_here *h, mw_status status)
-{
-    if (status == MW_OK) return false;
-    if (status == MW_ERR_NOMEM) h->e->failed = true;
-    return true;
-}
-
 /* false: the call can't be replayed (nothing wrong with the text). */
 bool mw__dt_replay_bind(dt_replay *r)
 {
@@ -94,8 +87,7 @@ bool mw__dt_replay_bind(dt_replay *r)
     if (!info) return false;
     for (int i = 0; i < narg; i++)
         if (!given_of(r, i, &given[i])) return false;
-    if (mw__dt_replay_failed(
-            h, mw__args_bind(&info->schema, given, narg, r->meta, h->scratch, &r->bound)))
+    if (mw__dt_failed(h, mw__args_bind(&info->schema, given, narg, r->meta, h->scratch, &r->bound)))
         return false;
     int nin = r->bound.nin;
     r->layout = mw__arena_zalloc(h->scratch, (size_t)nin * sizeof *r->layout);
@@ -144,13 +136,13 @@ const char *mw__dt_layout_text(const dt_replay *r, const mw_layout *l)
     dt_tensor t;
     mw_layout shown = *l;
     if (r->assumed_dtype) shown.dtype = MW_DTYPE_NONE;
-    if (mw__dt_unlayout(r->mesh, &shown, &t)) {
+    if (mw__dt_unlayout(r->h, r->mesh, &shown, &t)) {
         mw__dt_tensor_str(&t, &text);
         mw__str_puts(&text, ", in meshwise's type ");
     }
     mw__layout_str(r->mesh, &shown, &text);
     const char *made = mw__dt_text(r->h, &text);
-    mw__str_done(&text);
+    mw__dt_done(r->h, &text);
     return made;
 }
 
@@ -158,11 +150,11 @@ const char *mw__dt_placements_of(const dt_replay *r, const mw_layout *l)
 {
     mw_str text = {0};
     dt_tensor t;
-    if (mw__dt_unlayout(r->mesh, l, &t))
+    if (mw__dt_unlayout(r->h, r->mesh, l, &t))
         mw__dt_placements_long(t.placement, t.nplacement, &text);
     else
         mw__layout_str(r->mesh, l, &text);
     const char *made = mw__dt_text(r->h, &text);
-    mw__str_done(&text);
+    mw__dt_done(r->h, &text);
     return made;
 }

@@ -27,8 +27,6 @@ typedef struct dt_replay {
 /* false: the call can't be bound, or laid out (nothing need be wrong with the text). */
 bool mw__dt_replay_bind(dt_replay *r);
 bool mw__dt_replay_lay(dt_replay *r);
-bool mw__dt_replay_failed(const dt_here *h,
-                          mw_status status); /* true: not OK; marks lack of memory */
 
 const char *mw__dt_layout_text(const dt_replay *r, const mw_layout *l);
 const char *mw__dt_placements_of(const dt_replay *r, const mw_layout *l);

@@ -54,7 +54,7 @@ static frame *above(dt_tree *t, bool moves)
  * ----------------------------------------------------------------------------------------- */
 
 /* Mesh sizes with which a piece of `local` positions of `size` can be that of a first rank. */
-static void possible_sizes(int64_t size, int64_t local, mw_str *to)
+static void possible_sizes(const dt_here *h, int64_t size, int64_t local, mw_str *to)
 {
     for (int n = 2; n <= 64 && n <= size; n++) {
         char text[24];
@@ -62,9 +62,9 @@ static void possible_sizes(int64_t size, int64_t local, mw_str *to)
         mw_layout l;
         int64_t shape[1];
         (void)snprintf(text, sizeof text, "a=%d", n);
-        if (mw_mesh_parse(text, &mesh) != MW_OK) return;
+        if (mw__dt_failed(h, mw_mesh_parse(text, &mesh))) return;
         (void)snprintf(text, sizeof text, "[%lld@a]", (long long)MW_MIN(size, 1 << 20));
-        if (mw_layout_parse(mesh, text, &l) == MW_OK) {
+        if (!mw__dt_failed(h, mw_layout_parse(mesh, text, &l))) {
             mw_layout_local_shape(mesh, &l, 0, shape);
             if (shape[0] == local) mw__str_printf(to, "%s%d", to->length ? " or " : "", n);
         }
@@ -81,7 +81,7 @@ static void tell_logical(const dt_here *h, frame *f)
              "%s: the whole that this step puts together", mw__str_text(&shape));
     for (int d = 0; d < f->nlogical && d < f->piece.ndim; d++)
         if (f->piece.shape[d] != f->logical[d] && f->logical[d] < (1 << 20))
-            possible_sizes(f->logical[d], f->piece.shape[d], &sizes);
+            possible_sizes(h, f->logical[d], f->piece.shape[d], &sizes);
     if (sizes.length && !f->group)
         mw__fact(f->move, "ranks on the mesh axis", MW_HOW_DERIVED,
                  "DTensor's chunks: those sizes give a first rank such a piece", "%s",
@@ -105,8 +105,8 @@ static void tell_logical(const dt_here *h, frame *f)
                  "%lld B useful, %lld B with padding, %lld B received per rank", (long long)whole,
                  (long long)(one * n), (long long)f->bytes);
     }
-    mw__str_done(&shape);
-    mw__str_done(&sizes);
+    mw__dt_done(h, &shape);
+    mw__dt_done(h, &sizes);
 }
 
 static const char *changed(const dt_here *h, const frame *f, int *ret_axis)
@@ -162,7 +162,7 @@ static void tell_frame_move(const dt_here *h, dt_tree *t, frame *f)
         mw__dt_tensor_str(&f->piece, &text);
         mw__fact(f->move, "local input", MW_HOW_STATED, mw__dt_line_from(h, f->line), "%s",
                  mw__str_text(&text));
-        mw__str_done(&text);
+        mw__dt_done(h, &text);
     }
     if (f->collective) collective = f->collective;
     if (f->nlogical) tell_logical(h, f);
@@ -194,8 +194,8 @@ static void tell_frame_move(const dt_here *h, dt_tree *t, frame *f)
         mw__draft_moved(f->move, collective,
                         axis >= 0 ? mw__dt_axis_name(h, &h->s->last_mesh, axis) : "",
                         op ? op->call->word : "", f->bytes);
-    mw__str_done(&a);
-    mw__str_done(&b);
+    mw__dt_done(h, &a);
+    mw__dt_done(h, &b);
 }
 
 /* What the redistributions below an op make of its operands. */
@@ -253,7 +253,7 @@ static void tell_frame(const dt_here *h, dt_tree *t)
     if (entry)
         mw__draft_says(f->call->draft, "%s on %s: %d collective%s below it.", f->call->word,
                        mw__str_text(&text), f->ncollective, f->ncollective == 1 ? "" : "s");
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
 }
 
 static void pop_to(const dt_here *h, dt_tree *t, int indent)
@@ -279,7 +279,10 @@ void mw__dt_tree_end(const dt_here *h)
 
 static frame *push(const dt_here *h, dt_tree *t)
 {
-    if (t->depth == TREE_DEPTH) t->depth--;
+    if (t->depth == TREE_DEPTH) { /* too deep: the innermost is told now */
+        t->depth--;
+        tell_frame(h, t);
+    }
     frame *f = &t->at[t->depth++];
     *f = (frame){.indent = h->line->indent, .line = h->first, .operand = -1, .bytes = -1};
     return f;
@@ -454,7 +457,7 @@ static bool collective_line(const dt_here *h, dt_tree *t)
                    mw__str_text(&text));
     mw__draft_moved(d, words[which].kind, "", "", bytes);
     mw__draft_weight(d, 15);
-    mw__str_done(&text);
+    mw__dt_done(h, &text);
     return true;
 }
 
@@ -518,8 +521,8 @@ static void lost_write(const dt_here *h, dt_tree *t, dt_call *call)
         "the copy is changed, the tensor keeps its old pieces and its old label",
         call->word, mw__str_text(&a), mw__str_text(&b), (long long)t->first_moved.line);
     mw__draft_weight(d, 70);
-    mw__str_done(&a);
-    mw__str_done(&b);
+    mw__dt_done(h, &a);
+    mw__dt_done(h, &b);
     t->first_moved.line = 0;
 }
 
@@ -566,7 +569,7 @@ static bool output_of(const dt_here *h, dt_tree *t)
         mw__dt_placements_str(&out, &text);
         mw__fact(op->call->draft, "output 0", MW_HOW_STATED, mw__dt_line_from(h, h->first), "%s",
                  mw__str_text(&text));
-        mw__str_done(&text);
+        mw__dt_done(h, &text);
     }
     return true;
 }

@@ -16,7 +16,7 @@ static void tell_plain_way(dt_replay *r, int axis)
     const mw_layout *list[1] = {&in};
     mw_choice choice;
     if (!mw__dt_layout(r->h, r->mesh, &t, &in, &why) ||
-        mw__dt_replay_failed(r->h, mw__choose(r->mesh, &r->args, list, r->h->scratch, &choice)) ||
+        mw__dt_failed(r->h, mw__choose(r->mesh, &r->args, list, r->h->scratch, &choice)) ||
         choice.moves)
         return;
     int64_t bytes = mw__dt_moving(r->h, r->mesh, &r->layout[0], &in, NULL);
@@ -50,7 +50,7 @@ void mw__dt_tell_view(dt_replay *r)
     dt_tensor t;
     const mw_layout *out = &r->choice.out[0];
     if (!r->call->op || !r->call->op->reshape || r->choice.moves ||
-        !mw__dt_unlayout(r->mesh, out, &t))
+        !mw__dt_unlayout(r->h, r->mesh, out, &t))
         return;
     for (int a = 0; a < t.nplacement; a++) {
         if (t.placement[a].kind != '_') continue;
@@ -69,7 +69,7 @@ void mw__dt_tell_view(dt_replay *r)
         (void)snprintf(name, sizeof name, "positions of output dim %d", d);
         mw__fact(r->call->draft, name, MW_HOW_DERIVED, "the view regroups what each rank holds",
                  "%s", mw__dt_text(r->h, &text));
-        mw__str_done(&text);
+        mw__dt_done(r->h, &text);
         mw__fact(r->call->draft, "strided placement", MW_HOW_DERIVED,
                  "the view algebra of meshwise's layouts",
                  "_StridedShard(dim=%d, split_factor=%lld): the cut dim is not the first of those "

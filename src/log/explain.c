@@ -57,7 +57,6 @@ void mw_explain_free(mw_explain *e)
     for (int i = 0; i < READERS; i++)
         if (e->state[i] && readers[i]->done) readers[i]->done(e->state[i]);
     mw__free(e->entry, (size_t)e->cap_entry * sizeof *e->entry);
-    mw__free(e->missing, (size_t)e->cap_missing * sizeof *e->missing);
     mw__free(e->seen, (size_t)e->cap_seen * sizeof *e->seen);
     mw__str_done(&e->partial);
     mw__str_done(&e->cleaned);

@@ -11,6 +11,7 @@ enum {
     READERS
 };
 
+enum { MISSING_KEPT = 1000 };
 enum { RANK_STREAMS = 65 }; /* lines without a rank, and those of ranks 0 to 63 */
 
 struct mw_draft {
@@ -46,8 +47,9 @@ struct mw_explain {
     void *state[READERS];
     mw_draft **entry;
     int64_t nentry, cap_entry;
-    const char **missing;
-    int64_t nmissing, cap_missing;
+    const char *missing[MISSING_KEPT];
+    uint64_t missing_hash[MISSING_KEPT];
+    int64_t nmissing;
     int64_t unread[1000], nunread;
     seen *seen;
     int64_t nseen, cap_seen;

@@ -63,7 +63,7 @@ void mw__problem(mw_draft *d, const char *kind, int64_t bytes_now, int64_t bytes
                  const char *fix, const char *format, ...) MW_PRINTF(6, 7);
 mw_entry *mw__draft_entry(mw_draft *d); /* the entry so far, for readers that add to it later */
 
-/* The text does not say this; each sentence is listed once. */
+/* The text does not say this; each sentence is listed once, and some thousand of them. */
 void mw__missing(mw_explain *e, const char *format, ...) MW_PRINTF(2, 3);
 
 char *mw__explain_text(mw_explain *e, const char *format, ...) MW_PRINTF(2, 3); /* in its arena */

@@ -304,10 +304,19 @@ static void dtensor_again(mw_explain *e, void *state, const mw_line *line, int64
     dt_rank *r = rank_of(e, s, line->rank);
     if (!r) return;
     r->pending_lines = 0; /* its statement was read before */
+    dt_here h = {.e = e,
+                 .s = s,
+                 .r = r,
+                 .line = line,
+                 .at = line->text,
+                 .end = line->text + line->length,
+                 .first = line->number,
+                 .scratch = mw__explain_scratch(e)};
     for (int64_t i = first; i < end && i < s->cap_call_of; i++)
         if (s->call_of[i]) {
+            if (r->call != s->call_of[i]) mw__dt_rank_flush(&h);
             r->call = s->call_of[i];
-            keep_result(&(dt_here){.e = e, .s = s, .r = r}, r->call);
+            keep_result(&h, r->call);
         }
 }
 
@@ -317,7 +326,6 @@ static void dtensor_done(void *state)
     for (int64_t i = 0; i < s->nmesh; i++)
         mw_mesh_unref(s->mesh[i].made);
     mw__dt_counts_free(s->counts);
-    mw__free(s->mesh, (size_t)s->cap_mesh * sizeof *s->mesh);
     mw__free(s->call_of, (size_t)s->cap_call_of * sizeof *s->call_of);
     for (int i = 0; i < DT_RANKS; i++)
         if (s->rank[i]) mw__str_done(&s->rank[i]->pending);
