@@ -41,6 +41,18 @@ void explain_entry(const mw_explain *e, const mw_entry *entry)
 
 /* ---- the short answer ---------------------------------------------------------------------- */
 
+enum { SHOWN = 220 }; /* bytes of a sentence in the short answer */
+
+/* The text, or its beginning, which ends with a whole character. */
+static void cut(const char *text, size_t most)
+{
+    size_t n = strlen(text);
+    bool whole = n <= most;
+    for (n = whole ? n : most; !whole && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+        continue;
+    printf("%.*s%s", (int)n, text, whole ? "" : "...");
+}
+
 static void number(int64_t n, const char *what, const char *after)
 {
     printf("%lld %s%s%s", (long long)n, what, n == 1 ? "" : "s", after);
@@ -70,14 +82,17 @@ static int problems(const explained *x, int most)
         for (int64_t i = 0; i < mw_explain_entries(x->e) && shown < most; i++) {
             const mw_entry *e = mw_explain_entry(x->e, i);
             if (!e->nproblem || e->weight > level || e->weight <= level - 25) continue;
-            printf("Problem, line %lld: %.220s%s", (long long)e->first, e->problem[0].says,
-                   strlen(e->problem[0].says) > 220 ? "..." : "");
-            if (e->problem[0].fix[0]) printf(" Do: %.160s.", e->problem[0].fix);
+            printf("Problem, line %lld: ", (long long)e->first);
+            cut(e->problem[0].says, SHOWN);
+            if (e->problem[0].fix[0]) {
+                printf(". Do: ");
+                cut(e->problem[0].fix, SHOWN);
+            }
             printf("\n");
             shown++;
             left -= e->nproblem;
         }
-    if (left > 0) printf("%lld problems more.\n", (long long)left);
+    if (left > 0) printf("%lld problem%s more.\n", (long long)left, left == 1 ? "" : "s");
     return shown + (left > 0);
 }
 
@@ -88,7 +103,9 @@ static void others(const explained *x, int most)
         const mw_entry *e = mw_explain_entry(x->e, i);
         if (e->collective || e->nproblem) continue;
         lines_of(e);
-        printf(": %.200s\n", e->says);
+        printf(": ");
+        cut(e->says, SHOWN);
+        printf("\n");
         most--;
     }
 }
@@ -113,14 +130,19 @@ void explain_short(const explained *x)
     for (int k = 0; k < WORST && x->worst[k] >= 0; k++, left--) {
         const mw_entry *e = mw_explain_entry(x->e, x->worst[k]);
         lines_of(e);
-        printf(": %.240s\n", e->says);
+        printf(": ");
+        cut(e->says, SHOWN);
+        printf("\n");
     }
     left -= problems(x, 2);
     int ends = missing > 0 ? (missing > 1 ? 2 : 1) : 0;
     others(x, left - ends);
-    for (int64_t i = 0; i < missing && i < 1; i++)
-        printf("Missing: %.240s\n", mw_explain_missing_at(x->e, i));
+    if (missing) {
+        printf("Missing: ");
+        cut(mw_explain_missing_at(x->e, 0), SHOWN);
+        printf("\n");
+    }
     if (missing > 1)
-        printf("Missing too: %lld things more (--all or --json lists them).\n",
-               (long long)missing - 1);
+        printf("Missing too: %lld thing%s more (--json lists them).\n", (long long)missing - 1,
+               missing == 2 ? "" : "s");
 }

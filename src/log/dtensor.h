@@ -3,12 +3,16 @@
  *     reader_dtensor.c  which line is what; what waits for the next line
  *     dtensor_text.c    meshes, placements, tensors as printed
  *     dtensor_lay.c     these as layouts; local shapes, bytes, plans
- *     dtensor_call.c    a call: argument names, shapes
+ *     dtensor_call.c    a call: its op, its arguments by name
+ *     dtensor_tell.c    its facts: shapes, bytes, mesh, results
+ *     dtensor_replay.c  a call bound and laid out for meshwise
  *     dtensor_check.c   a call held against meshwise's own rules
+ *     dtensor_view.c    views that take a strided placement
  *     dtensor_move.c    redistributions, and on whose account
  *     dtensor_error.c   errors, tracebacks
  *     dtensor_print.c   prints that people add
- *     dtensor_tree.c    DebugMode's trees and CommDebugMode's tables
+ *     dtensor_tree.c    DebugMode's trees
+ *     dtensor_counts.c  CommDebugMode's tables
  *
  * Nothing here knows a rule: owners come from mesh, results and what must move from ops and plan.
  */
