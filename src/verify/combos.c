@@ -290,6 +290,12 @@ static int drop_echoes(place **list, int n)
     return kept;
 }
 
+/* Terms of halves are kept in f32. */
+static bool is_wide(const place *p)
+{
+    return p->local[0].dtype != (mw_dtype)p->layout.dtype;
+}
+
 /* Results in every placement that has the shapes of `shape`, one by one. */
 static mw_status try_shapes(combos *c, place *const *in, place *const *shape, const claim *claims)
 {
@@ -297,6 +303,9 @@ static mw_status try_shapes(combos *c, place *const *in, place *const *shape, co
     place *out[MOST_TENSORS], *good[MOST_TENSORS][PLACES];
     int ngood[MOST_TENSORS] = {0}, nout = s->rule.nout, at[MOST_TENSORS] = {0};
     int64_t valid = 1;
+    bool wide = false; /* kernels need not convert, unless a claim makes them */
+    for (int i = 0; i < s->call.nin; i++)
+        wide = wide || is_wide(in[i]);
     for (int i = 0; i < nout; i++) {
         for (int k = 0; k < c->nout[i]; k++) {
             bool ok = true;
@@ -308,6 +317,9 @@ static mw_status try_shapes(combos *c, place *const *in, place *const *shape, co
             if (memcmp(out[i]->layout.dim, shape[i]->layout.dim,
                        out[i]->layout.ndim * sizeof(mw_dim)) != 0)
                 continue;
+            bool half =
+                out[i]->layout.dtype == MW_DTYPE_f16 || out[i]->layout.dtype == MW_DTYPE_bf16;
+            if (half && is_wide(out[i]) != wide) continue;
             for (int set = 0; set < SETS_SURE && ok; set++)
                 MW_TRY(right(s, in, out, i, set, &ok, NULL));
             if (ok) good[i][ngood[i]++] = out[i];
@@ -383,10 +395,14 @@ static mw_status try_operands(combos *c, place *const *in)
 static mw_status list_combo(combos *c, place *const *in)
 {
     int64_t nin = c->s->call.nin;
+    if (nin == 0) {
+        c->nlisted = 1;
+        return MW_OK;
+    }
     for (int64_t i = 0; i < c->nlisted; i++)
         if (memcmp(c->listed + i * nin, in, (size_t)nin * sizeof *in) == 0) return MW_OK;
     MW_TRY(mw__grow(&c->listed, &c->cap, (c->nlisted + 1) * nin, sizeof(place *)));
-    if (nin) memcpy(c->listed + c->nlisted * nin, in, (size_t)nin * sizeof *in);
+    memcpy(c->listed + c->nlisted * nin, in, (size_t)nin * sizeof *in);
     c->nlisted++;
     return MW_OK;
 }
@@ -426,7 +442,7 @@ static mw_status try_listed(combos *c)
     place *in[MOST_TENSORS];
     int nin = c->s->call.nin;
     for (int64_t i = 0; i < c->nlisted; i++) {
-        memcpy(in, c->listed + i * nin, (size_t)nin * sizeof *in);
+        if (nin) memcpy(in, c->listed + i * nin, (size_t)nin * sizeof *in);
         MW_TRY(try_operands(c, in));
     }
     return MW_OK;

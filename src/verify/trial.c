@@ -63,6 +63,8 @@ static mw_status run_views(subject *s, const mw_kernel_call *k, mw_view *result,
 {
     for (int i = 0; i < k->nout && !r->failed; i++) {
         mw_view out = result[i];
+        bool bits = s->rule.out_meta[i].dtype != k->call->in[0].dtype; /* seen as another dtype */
+        if (!bits) out.dtype = k->in[0].dtype; /* wider than the result's where it is partial */
         mw_status status = s->op->view(k->call, i, &k->in[0], &out);
         if (status == MW_ERR_NOMEM) return status;
         if (status != MW_OK) {
@@ -74,7 +76,6 @@ static mw_status run_views(subject *s, const mw_kernel_call *k, mw_view *result,
             r->failed = true;
             (void)snprintf(r->why, sizeof r->why, "the view leaves its operand's memory");
         } else {
-            out.dtype = result[i].dtype;
             MW_TRY(copy_result(s, &out, &result[i]));
         }
     }
