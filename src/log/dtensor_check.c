@@ -77,6 +77,24 @@ static void tell_later(dt_replay *r, int i)
              (long long)size, (long long)bytes);
 }
 
+/* What would have to move, by the cheapest combination that the op allows. */
+static void tell_cheapest(dt_replay *r)
+{
+    for (int i = 0; i < r->args.nin && !r->choice.parts; i++) {
+        if (mw_layout_equal(&r->layout[i], &r->choice.in[i])) continue;
+        const char *steps;
+        int64_t bytes = mw__dt_moving(r->h, r->mesh, &r->layout[i], &r->choice.in[i], &steps);
+        mw_how how = r->assumed_dtype || r->call->mesh.how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED
+                                                                             : MW_HOW_DERIVED;
+        mw__fact(r->call->draft, "cheapest to move", how,
+                 r->assumed_dtype ? "the dtype is assumed; it would settle the bytes"
+                                  : "meshwise's choice for these operands",
+                 "operand %d to %s: %s, %lld B received per rank", i,
+                 mw__dt_placements_of(r, &r->choice.in[i]), *steps ? steps : "local",
+                 (long long)MW_MAX(bytes, 0));
+    }
+}
+
 static void tell_derived_outputs(dt_replay *r)
 {
     const mw_choice *c = &r->choice;
@@ -323,6 +341,7 @@ void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
     say(h, call, r, chosen);
     if (!chosen) return;
     tell_derived_outputs(r);
+    tell_cheapest(r);
     mw__dt_tell_view(r);
     check_moves(r);
     check_values(r);

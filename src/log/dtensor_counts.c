@@ -86,7 +86,7 @@ static bool count_line(const dt_here *h, dt_counts *c)
     c->count[c->ncount++] =
         (count){.module = c->pass_module,
                 .pass = c->pass,
-                .n = strtoll(colon + 1, NULL, 10),
+                .n = MW_MAX(0, MW_MIN(strtoll(colon + 1, NULL, 10), INT32_MAX)),
                 .what = mw__explain_text(h->e, "%.*s", (int)MW_MIN(colon - dot - 1, 80), dot + 1),
                 .line = h->first};
     return true;

@@ -259,8 +259,9 @@ static void library_fault(const dt_here *h, const dt_call *call, mw_draft *d)
 /* `Sharding propagation failed for X`, `... on op X.` */
 static bool failed_call(const dt_here *h)
 {
-    static const char *const words[] = {"Sharding propagation failed for ",
-                                        "Sharding propagation failed on op "};
+    static const char *const words[] = {
+        "Sharding propagation failed for ", "Sharding propagation failed on op ",
+        "Implicit redistribution occurred for ", "ExplicitRedistributionContext was active for "};
     const char *at = NULL;
     for (int i = 0; i < MW_COUNT(words) && !at; i++)
         if ((at = strstr(h->at, words[i])) != NULL) at += strlen(words[i]);
@@ -287,7 +288,12 @@ static bool failed_call(const dt_here *h)
     library_fault(h, call, d);
     mw__draft_weight(d, 60);
     const mw_entry *entry = mw__draft_entry(d);
-    if (entry) mw__draft_says(d, "DTensor could not place the result of a call: %s", entry->says);
+    if (entry)
+        mw__draft_says(d, "%s: %s",
+                       strstr(h->at, "Implicit redistribution")
+                           ? "A call would move an operand that nobody asked to move"
+                           : "DTensor could not place the result of a call",
+                       entry->says);
     return true;
 }
 
