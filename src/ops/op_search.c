@@ -176,8 +176,8 @@ static mw_status first_equal_all(const mw_kernel_call *k)
 {
     int64_t n = mw__view_count(&k->in[0]), *to = k->out[0].data;
     void *buffer;
-    if (n == 0) { /* of an empty shard: no position */
-        *to = -1;
+    if (n == 0) { /* of an empty shard: no position, which the least of all does not see */
+        *to = INT64_MAX;
         return MW_OK;
     }
     MW_TRY(mw__search_buffer(k, n, &buffer));
