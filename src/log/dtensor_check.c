@@ -313,8 +313,10 @@ static void say(const dt_here *h, dt_call *call, const dt_replay *r, bool chosen
                  call->needs ? "its operands are redistributed first (needs_redistribute=True)"
                              : "none by the op itself (needs_redistribute=False)");
     else if (chosen)
-        mw__fact(call->draft, "communication", MW_HOW_DERIVED, "meshwise's rule of the op",
-                 "%s%s%s", r->choice.moves ? "an operand has to be moved" : "none needed",
+        mw__fact(call->draft, "communication",
+                 call->mesh.how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
+                 "meshwise's rule of the op, on that mesh", "%s%s%s",
+                 r->choice.moves ? "an operand has to be moved" : "none needed",
                  *r->choice.why ? ": " : "", r->choice.why);
 }
 
