@@ -43,6 +43,7 @@ typedef struct hlo_state {
     int64_t instructions, collectives, shardings;
     mw_draft *head;   /* entry of the module or ENTRY line */
     hlo_value *value; /* [HLO_NAMES], by hash; newer ones replace older ones */
+    bool named;       /* something is in there */
     hlo_edge *edge;
     int64_t nedge, cap_edge;
     hlo_move *move;

@@ -26,6 +26,7 @@ hlo_value *mw__hlo_value(hlo_state *s, uint64_t hash, bool make)
     if (v->hash == hash) return v;
     if (!make) return NULL;
     *v = (hlo_value){.hash = hash};
+    s->named = true;
     return v;
 }
 
@@ -52,6 +53,7 @@ const char *mw__hlo_operand(const char **at, int *ret_length)
             p = closed;
             continue;
         }
+        if (*p == '{' || *p == '[' || *p == '(') return NULL;
         const char *end = skip_word(p + (*p == '%'));
         if (end > p) {
             last = p;
@@ -380,7 +382,8 @@ static void close_module(mw_explain *e, hlo_state *s)
                         "before partitioning, which is what adds them",
                         (long long)mw__draft_entry(s->head)->first);
     }
-    if (s->value) memset(s->value, 0, HLO_NAMES * sizeof *s->value);
+    if (s->named) memset(s->value, 0, HLO_NAMES * sizeof *s->value);
+    s->named = false;
     s->head = NULL;
     s->computation = 0;
     s->open = s->spmd = false;

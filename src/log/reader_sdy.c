@@ -224,9 +224,8 @@ static bool shardings(const mlir_here *h)
     for (const char *p = h->text; found < MLIR_MARKS && (p = strstr(p, "mhlo.sharding = \""));) {
         hlo_sharding s;
         p += 17;
-        if (!mw__hlo_sharding_read(p, &s)) continue;
-        one_mhlo(h, p, &s);
-        found++;
+        found++; /* counted before it is read: a line of many broken ones must end */
+        if (mw__hlo_sharding_read(p, &s)) one_mhlo(h, p, &s);
     }
     for (const char *p = h->text; found < MLIR_MARKS && (p = strstr(p, "#sdy.sharding"));) {
         bool values = strncmp(p + 13, "_per_value<[", 12) == 0;
