@@ -121,7 +121,8 @@ MW_API mw_tensor *mw_distribute_at(mw_site site, mw_dtype dtype, const int64_t *
 /* ---- meshes of fewer ranks ---------------------------------------------------------------------
  * The ranks that share this one's coordinates on all other axes, as a mesh of its own: "tp", or
  * several axes "dp,tp". Tensors on it live on these ranks only, and what is called on them is
- * collective over these ranks; a call that mixes tensors of two meshes is an error. `mesh` NULL:
+ * collective over these ranks; a call that mixes tensors of two meshes is an error. Where such a
+ * tensor is placed, mesh NULL is its slice. Here `mesh` NULL:
  * the launch's. The caller owns the result.
  * Fails: MW_ERR_ARG for an axis that the mesh lacks. Local. */
 MW_API MW_NODISCARD mw_status mw_mesh_slice(mw_mesh *mesh, const char *axes, mw_mesh **ret);

@@ -35,6 +35,13 @@ static mw_status on_its_mesh(const mw_tensor *t, const mw_mesh *mesh)
     return MW_FAIL(MW_ERR_LAYOUT, "the tensor lies on mesh %s, the layout is for mesh %s", a, b);
 }
 
+/* The mesh that NULL means: the launch's, but that of a tensor which lies on a slice. */
+static mw_mesh *mesh_for(const mw_rank *rank, const mw_tensor *t, mw_mesh *mesh)
+{
+    if (mesh) return mesh;
+    return t->type->mesh->world ? t->type->mesh : rank->mesh;
+}
+
 /* What placing `t` as `text` comes to; texts are remembered. */
 static mw_status redist_for(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const char *text,
                             mw_redist **ret)
@@ -118,7 +125,7 @@ mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const 
     if (!rank) return NULL;
     rank->site = site;
     mw_redist *redist;
-    mw_status status = redist_for(rank, t, mesh ? mesh : t->type->mesh, layout, &redist);
+    mw_status status = redist_for(rank, t, mesh_for(rank, t, mesh), layout, &redist);
     if (status != MW_OK) {
         refuse(rank, "mark_sharding", t, status);
         return NULL;
@@ -133,7 +140,7 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
     rank->site = site;
     mw_layout want = *layout;
     mw_redist *redist;
-    if (!mesh) mesh = t->type->mesh;
+    mesh = mesh_for(rank, t, mesh);
     if (want.dtype == MW_DTYPE_NONE) want.dtype = t->type->layout.dtype;
     for (int d = 0; d < want.ndim; d++)
         want.dim[d].open = 0; /* nothing propagates any more: it lies as it lies */
@@ -176,7 +183,7 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
     if (!rank) return NULL;
     rank->site = site;
     mw_redist *redist;
-    mw_status status = redist_for(rank, t, mesh ? mesh : t->type->mesh, layout, &redist);
+    mw_status status = redist_for(rank, t, mesh_for(rank, t, mesh), layout, &redist);
     if (status != MW_OK) {
         refuse(rank, "redistribute", t, status);
         return NULL;
