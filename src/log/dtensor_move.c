@@ -15,6 +15,7 @@ typedef struct step {
     const char *which, *evidence;
     mw_layout before, after;
     bool laid;
+    bool own; /* an operand of the call before it */
     int64_t bytes;
     mw_draft *draft;
 } step;
@@ -49,13 +50,26 @@ static bool same_placement(const dt_placement *a, const dt_placement *b, int ndi
 /* ---- whose it is
  * ------------------------------------------------------------------------------------- */
 
+/* Where an operand's dtype is not printed it is taken for that of the result, except of indices. */
+static void result_dtype(const dt_here *h, const dt_call *call, const char *name, step *s)
+{
+    bool real =
+        call->nout && call->out[0].dtype && mw_dtype_kind_of(call->out[0].dtype) == MW_KIND_FLOAT;
+    bool index = !name || strstr(name, "ind") || strstr(name, "mask") || strstr(name, "cond");
+    if (s->tensor.dtype || h->e->options.dtype || !real || index) return;
+    s->tensor.dtype = call->out[0].dtype;
+    s->how = MW_HOW_ASSUMED;
+    s->evidence = mw__explain_text(h->e, "%s; its dtype is not printed and taken for the result's",
+                                   s->evidence ? s->evidence : "");
+}
+
 /* The operand of a call that redistribute_schema moves so. */
 static bool own_operand(const dt_here *h, const dt_call *call, step *s)
 {
     int at[DT_ARGS] = {0}, n = 0;
     for (int i = 0; i < call->narg && n < DT_ARGS; i++)
         if (call->arg[i].tensor) at[n++] = i;
-    int k = 0;
+    int k = 0, skip = h->r->step;
     for (int i = 0; i < call->nwanted && k < n; i++) {
         if (!call->wanted[i].tensor) continue;
         const dt_value *now = &call->arg[at[k++]];
@@ -72,10 +86,13 @@ static bool own_operand(const dt_here *h, const dt_call *call, step *s)
             s->evidence =
                 mw__explain_text(h->e, "redistribute_schema of line %lld wants that operand so",
                                  (long long)call->out_line);
-            return true;
+            s->own = true;
+            result_dtype(h, call, name, s);
+            /* on one axis each line is another operand's, in their order */
+            if (a->nplacement > 1 || skip-- == 0) return true;
         }
     }
-    return false;
+    return s->own;
 }
 
 static void last_result(const dt_here *h, step *s)
@@ -200,13 +217,13 @@ static void tell_move(const dt_here *h, const step *s, const char *collective, c
     mw__fact(d, "tensor", s->how, s->evidence ? s->evidence : "", "%s (%s)", mw__dt_text(h, &text),
              s->which ? s->which : "");
     mw__dt_done(h, &text);
-    if (s->how == MW_HOW_ASSUMED)
+    if (s->how == MW_HOW_ASSUMED && !s->own)
         mw__missing(h->e,
                     "the tensor of the redistribution in line %lld: the line does not name it",
                     (long long)h->first);
     if (s->laid && s->bytes >= 0)
         mw__fact(d, "received per rank", s->how,
-                 s->how == MW_HOW_ASSUMED ? "if its tensor is that one"
+                 s->how == MW_HOW_ASSUMED ? "if its tensor and dtype are those"
                                           : "the plan from one layout to the other",
                  "%lld B", (long long)s->bytes);
     else if (!s->tensor.dtype)
@@ -218,8 +235,9 @@ static void tell_move(const dt_here *h, const step *s, const char *collective, c
 
 static void say_move(const dt_here *h, const step *s, const char *collective, const char *axis)
 {
-    const char *tail =
-        s->how == MW_HOW_ASSUMED && s->tensor.shaped ? " (its tensor is assumed)" : "";
+    const char *tail = s->how != MW_HOW_ASSUMED || !s->tensor.shaped ? ""
+                       : s->own                                      ? " (its dtype is assumed)"
+                                                                     : " (its tensor is assumed)";
     mw_str text = {0};
     if (s->laid && s->bytes >= 0)
         mw__str_printf(&text, ": %lld B received per rank%s", (long long)s->bytes, tail);
@@ -263,7 +281,7 @@ bool mw__dt_move_line(const dt_here *h)
     tell_move(h, &s, collective, axis);
     mw__draft_weight(s.draft, 20);
     if (!s.mesh.naxis) mw__missing(h->e, "the size of the mesh; --mesh tp=2 would supply it");
-    if (h->r->last.shaped && s.axis < h->r->last.nplacement && s.how == MW_HOW_ASSUMED)
+    if (h->r->last.shaped && s.axis < h->r->last.nplacement && s.how == MW_HOW_ASSUMED && !s.own)
         h->r->last.placement[s.axis] = s.to;
     h->r->step++;
     return true;

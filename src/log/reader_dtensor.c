@@ -315,6 +315,7 @@ static void dtensor_again(mw_explain *e, void *state, const mw_line *line, int64
     for (int64_t i = first; i < end && i < s->cap_call_of; i++)
         if (s->call_of[i]) {
             if (r->call != s->call_of[i]) mw__dt_rank_flush(&h);
+            r->step = 0;
             r->call = s->call_of[i];
             keep_result(&h, r->call);
         }
