@@ -265,7 +265,7 @@ static void tell_local(mw_explain *e, mw_draft *d, const char *label, const mw_r
                        int ndim, int bits)
 {
     mw_str text = {0};
-    int64_t first[MW_LAYOUT_DIMS], count = 1;
+    int64_t first[MW_LAYOUT_DIMS] = {0}, count = 1;
     bool differ = false;
     mw_range range[MW_LAYOUT_DIMS];
     if (ndim == 0) return;
