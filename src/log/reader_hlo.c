@@ -453,7 +453,8 @@ static mw_status hlo_line(mw_explain *e, void *state, const mw_line *line, bool 
         return MW_OK;
     }
     if (*t == 'H' || t[line->length - 1] == '{') {
-        const char *from = mw__explain_text(e, "line %lld", (long long)line->number);
+        const char *from =
+            mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
         if (!from) return MW_NOMEM();
         if (strncmp(t, "HloModule ", 10) == 0) mw__explain_once(e);
         if (module_line(e, s, line, from) || computation_line(e, s, line)) return MW_OK;
@@ -461,7 +462,7 @@ static mw_status hlo_line(mw_explain *e, void *state, const mw_line *line, bool 
     hlo_op op = {.e = e, .s = s, .line = line, .from = ""};
     *ret_taken = strstr(t, " = ") && strchr(t, '[') && read_op(&op, t);
     if (!*ret_taken) return MW_OK;
-    op.from = mw__explain_text(e, "line %lld", (long long)line->number);
+    op.from = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
     if (!op.from) return MW_NOMEM();
     s->instructions++;
     callees(&op);

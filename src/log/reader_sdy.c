@@ -348,7 +348,7 @@ static mw_status sdy_line(mw_explain *e, void *state, const mw_line *line, bool 
     *ret_taken = false;
     if (!likely) return MW_OK;
     mlir_here h = {.e = e, .s = s, .line = line, .text = t};
-    h.from = mw__explain_text(e, "line %lld", (long long)line->number);
+    h.from = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
     if (!h.from) return MW_NOMEM();
     *ret_taken = error_line(&h) || mesh_line(&h) || mw__mlir_region_end(&h) || manual_line(&h) ||
                  mw__mlir_sdy_collective(&h) || mw__mlir_collective(&h);

@@ -365,7 +365,8 @@ static mw_status xw_line(mw_explain *e, void *state, const mw_line *line, bool *
     if (told_before(s, hash, line)) return MW_OK;
     w.d = mw__draft(e, line, "xla", "rematerialization");
     if (!w.d) return MW_NOMEM();
-    const char *from = mw__explain_text(e, "line %lld", (long long)line->number);
+    const char *from =
+        mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
     if (!from) return MW_NOMEM();
     w.from = from;
     read_op(&w, next);
