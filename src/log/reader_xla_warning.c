@@ -8,7 +8,7 @@
 #include <meshwise/plan.h>
 #include <stdio.h>
 
-enum { TOLD = 256, PLAN_DEVICES = 64 };
+enum { TOLD = 256, PLAN_DEVICES = 256 };
 
 typedef struct xw_state {
     struct {
@@ -329,8 +329,14 @@ static void tell(warning *w, const mw_line *line, const char *text)
                     known && !w->proxy && w->shape.bits ? in_bytes(w, c.now) : -1);
     if (known) {
         tell_cost(w, &c);
-        if (c.after < c.now || (c.after == c.now && c.held < c.all)) tell_problem(w, &c);
+        bool cuts = w->wanted.kind == HLO_TILES_KIND;
+        if (c.after < c.now || (c.after == c.now && c.held < c.all && cuts)) tell_problem(w, &c);
     }
+    if (!known)
+        mw__missing(w->e,
+                    "what the change in line %lld costs: its shardings have no common layout that "
+                    "can be planned (up to %d devices are)",
+                    (long long)line->number, PLAN_DEVICES);
     tell_missing(w, line->number);
     mw__draft_weight(w->d, 60);
     mw_mesh_unref(mesh);

@@ -129,6 +129,19 @@ static void warning_rank(void **state)
     mw_explain_free(e);
 }
 
+/* A target that every device must hold whole is no false alarm: nothing cheaper is claimed. */
+static void warning_wanted(void **state)
+{
+    (void)state;
+    mw_explain *e = explain("[spmd] Involuntary full rematerialization. The compiler was not able "
+                            "to go from sharding {devices=[4,2]<=[8]} to {replicated} without "
+                            "doing a full rematerialization of the tensor.\n");
+    const mw_entry *x = entry(e, "rematerialization", 1);
+    assert_int_equal(x->nproblem, 0);
+    has_fact(x, "received per device now", MW_HOW_DERIVED, "7/8 of the tensor");
+    mw_explain_free(e);
+}
+
 /* ---- HLO ---------------------------------------------------------------------------------------
  */
 
@@ -374,12 +387,12 @@ static void huge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warning_old),  cmocka_unit_test(warning_new),
-        cmocka_unit_test(warning_rank), cmocka_unit_test(hlo_collectives),
-        cmocka_unit_test(hlo_local),    cmocka_unit_test(hlo_before),
-        cmocka_unit_test(hlo_needless), cmocka_unit_test(hlo_unknown_loop),
-        cmocka_unit_test(sdy),          cmocka_unit_test(hostile),
-        cmocka_unit_test(huge),
+        cmocka_unit_test(warning_old),      cmocka_unit_test(warning_new),
+        cmocka_unit_test(warning_rank),     cmocka_unit_test(warning_wanted),
+        cmocka_unit_test(hlo_collectives),  cmocka_unit_test(hlo_local),
+        cmocka_unit_test(hlo_before),       cmocka_unit_test(hlo_needless),
+        cmocka_unit_test(hlo_unknown_loop), cmocka_unit_test(sdy),
+        cmocka_unit_test(hostile),          cmocka_unit_test(huge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
