@@ -91,4 +91,8 @@ void mw__hlo_tell_reading(mw_explain *e, mw_draft *d, const char *label, const m
 void mw__hlo_str_shape(int ndim, const int64_t *dim, mw_str *to); /* [2,3] */
 const char *mw__hlo_keep(mw_explain *e, mw_str *text);            /* into the arena; frees it */
 
+/* True where it went well; else the error is forgotten: the text is told without what it would have
+ * added. Lack of memory is not: feeding will say it. */
+bool mw__hlo_done(mw_explain *e, mw_status status);
+
 #endif

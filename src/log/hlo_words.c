@@ -1,6 +1,7 @@
 /* What an XLA sharding says, in words. Pieces and owners come from the notation reader on a mesh
  * that is made from the text: the cuts of one axis of all devices, made axes of their own. The text
  * names no axes, so their names are ours, and said to be. */
+#include "log/explain.h"
 #include "log/hlo_text.h"
 
 #include <stdio.h>
@@ -8,6 +9,13 @@
 
 /* Above these a text is not laid out, and pieces are not listed. */
 enum { LAID_DEVICES = 4096, LISTED_DEVICES = 64, LISTED_PIECES = 16, BOUNDS = 32 };
+
+bool mw__hlo_done(mw_explain *e, mw_status status)
+{
+    if (status == MW_ERR_NOMEM) e->failed = true;
+    if (status != MW_OK) mw_error_clear();
+    return status == MW_OK;
+}
 
 const char *mw__hlo_keep(mw_explain *e, mw_str *text)
 {
@@ -93,11 +101,10 @@ mw_reading *mw__hlo_reading(mw_explain *e, const mw_mesh *mesh, const char *text
 {
     mw_reading *reading = NULL;
     char *copy = mw__arena_strndup(mw__explain_scratch(e), text, (size_t)length);
+    if (!copy) e->failed = true;
     if (!copy || ndim < 0 || ndim > MW_LAYOUT_DIMS) return NULL;
-    if (mw_notation_read(mesh, copy, ndim, shape, MW_DTYPE_i8, &reading) != MW_OK) {
-        mw_error_clear();
+    if (!mw__hlo_done(e, mw_notation_read(mesh, copy, ndim, shape, MW_DTYPE_i8, &reading)))
         return NULL;
-    }
     return reading;
 }
 
@@ -172,10 +179,7 @@ mw_mesh *mw__hlo_mesh(mw_explain *e, const hlo_sharding *a, const hlo_sharding *
     mw_mesh *mesh = given_mesh(e, devices), *one = NULL;
     if (mesh) return mesh;
     (void)snprintf(text, sizeof text, "a=%lld", (long long)devices);
-    if (mw_mesh_parse(text, &one) != MW_OK) {
-        mw_error_clear();
-        return NULL;
-    }
+    if (!mw__hlo_done(e, mw_mesh_parse(text, &one))) return NULL;
     int n = bounds_of(e, one, a, bound, 0);
     n = bounds_of(e, one, b, bound, n);
     mesh = mesh_of_bounds(bound, n, devices);
@@ -251,10 +255,7 @@ static void tell_printed(mw_explain *e, mw_draft *d, const char *label, const mw
 {
     mw_notation_text text = {.text = NULL};
     if (mw_reading_notation(r) == notation) return;
-    if (mw_reading_print(r, notation, &text) != MW_OK) {
-        mw_error_clear();
-        return;
-    }
+    if (!mw__hlo_done(e, mw_reading_print(r, notation, &text))) return;
     if (text.text)
         mw__fact(d, name_of(e, label, name), MW_HOW_DERIVED, "the same tiles on that mesh", "%s",
                  text.text);

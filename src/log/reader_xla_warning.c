@@ -128,10 +128,7 @@ static bool plan_once(const mw_mesh *mesh, const mw_layout *a, const mw_layout *
 {
     mw_planned *plan = NULL;
     mw_plan_options options = {.steps = steps, .minimize = MW_MINIMIZE_BYTES};
-    if (mw_plan_layouts(mesh, a, b, &options, &plan) != MW_OK) {
-        mw_error_clear();
-        return false;
-    }
+    if (!mw__hlo_done(e, mw_plan_layouts(mesh, a, b, &options, &plan))) return false;
     const mw_plan_facts *facts = mw_planned_facts(plan);
     *ret_bytes = facts->recv_bytes;
     mw_str text = {0};

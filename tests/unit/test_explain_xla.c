@@ -6,6 +6,7 @@
 #include <stdint.h>
 /* cmocka.h needs the above first */
 #include <cmocka.h>
+#include <meshwise/alloc.h>
 #include <meshwise/explain.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -359,6 +360,41 @@ static void hostile(void **state)
         }
 }
 
+static mw_status all_of(const char *text)
+{
+    mw_explain *e = NULL;
+    mw_status status = mw_explain_new(&(mw_explain_options){.mesh = NULL}, &e);
+    if (status == MW_OK) status = mw_explain_feed(e, text, (int64_t)strlen(text));
+    if (status == MW_OK) status = mw_explain_finish(e);
+    mw_explain_free(e);
+    return status;
+}
+
+/* Each allocation fails in turn: nothing is left, and nothing worse comes of it. */
+static void no_memory(void **state)
+{
+    (void)state;
+    static const char warning[] =
+        "Involuntary full rematerialization. from sharding {devices=[2,2]<=[4]} to "
+        "{devices=[2,2]<=[2,2]T(1,0)} efficiently for HLO operation %p.3 = f32[8,6]{1,0} add(%a)\n";
+    const char *const texts[] = {loops, shardy, warning};
+    for (int t = 0; t < 3; t++) {
+        int64_t fail_at = 0, refused = 0;
+        for (bool reached = true; reached;) {
+            mw_fault_allocator fault;
+            mw_fault_allocator_init(&fault, ++fail_at, 0);
+            mw_allocator_use(&fault.allocator);
+            mw_status status = all_of(texts[t]);
+            mw_allocator_use(NULL);
+            assert_true(status == MW_OK || status == MW_ERR_NOMEM);
+            assert_int_equal(fault.live, 0);
+            refused += status != MW_OK;
+            reached = fault.count >= fail_at;
+        }
+        assert_true(refused > 10);
+    }
+}
+
 /* Lines of megabytes and numbers without end take time that grows as they do. */
 static void huge(void **state)
 {
@@ -387,12 +423,19 @@ static void huge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warning_old),      cmocka_unit_test(warning_new),
-        cmocka_unit_test(warning_rank),     cmocka_unit_test(warning_wanted),
-        cmocka_unit_test(hlo_collectives),  cmocka_unit_test(hlo_local),
-        cmocka_unit_test(hlo_before),       cmocka_unit_test(hlo_needless),
-        cmocka_unit_test(hlo_unknown_loop), cmocka_unit_test(sdy),
-        cmocka_unit_test(hostile),          cmocka_unit_test(huge),
+        cmocka_unit_test(warning_old),
+        cmocka_unit_test(warning_new),
+        cmocka_unit_test(warning_rank),
+        cmocka_unit_test(warning_wanted),
+        cmocka_unit_test(hlo_collectives),
+        cmocka_unit_test(hlo_local),
+        cmocka_unit_test(hlo_before),
+        cmocka_unit_test(hlo_needless),
+        cmocka_unit_test(hlo_unknown_loop),
+        cmocka_unit_test(sdy),
+        cmocka_unit_test(hostile),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(huge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
