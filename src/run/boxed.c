@@ -113,7 +113,8 @@ static mw_status bind(mw_rank *rank, const char *name, const mw_value *args, int
     mw_status status = b ? order(b, info, args, nargs, arena) : MW_NOMEM();
     if (status == MW_ERR_NOMEM) (void)mw__rank_failed(rank, status);
     if (status != MW_OK && rank->site.file)
-        mw__error_where("%s at %s:%d", info->schema.name, mw__short_file(rank->site.file), rank->site.line);
+        mw__error_where("%s at %s:%d", info->schema.name, mw__short_file(rank->site.file),
+                        rank->site.line);
     *ret = b;
     return status;
 }

@@ -181,8 +181,7 @@ static mw_status decide_results(mw_rank *rank, mw_call *call, mw_mesh *mesh,
     return MW_OK;
 }
 
-static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh,
-                            mw_tensor *const *operand)
+static mw_status set_kernel(mw_rank *rank, mw_call *call, mw_mesh *mesh, mw_tensor *const *operand)
 {
     mw_arena *arena = &call->arena;
     const mw_layout **in = mw__arena_alloc(arena, (size_t)MW_MAX(call->nin, 1) * sizeof *in);
@@ -238,7 +237,8 @@ static mw_status set_texts(const mw_rank *rank, mw_call *call, mw_mesh *mesh,
     return whole ? MW_OK : MW_NOMEM();
 }
 
-/* Of the choice only the reason lives as long as the call; the layouts are those of types, which last. */
+/* Of the choice only the reason lives as long as the call; the layouts are those of types, which
+ * last. */
 static mw_status keep_why(mw_call *call)
 {
     call->choice.why = mw__arena_strndup(&call->arena, call->choice.why, strlen(call->choice.why));

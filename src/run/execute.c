@@ -59,8 +59,9 @@ static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *gi
                                    "%s would write into a view that had to be moved: what it views "
                                    "would not change, though it does on one rank",
                                    call->name);
-        mw__error_hint("mark the tensor with mark_sharding so that the view needs no movement, or write "
-                       "through index_copy_ or where");
+        mw__error_hint(
+            "mark the tensor with mark_sharding so that the view needs no movement, or write "
+            "through index_copy_ or where");
         return status;
     }
     if (!rank->fake) {
@@ -175,8 +176,7 @@ mw_status mw__parts_run(mw_rank *rank, const char *name, const mw_call_args *arg
 static mw_status run_prepared(mw_rank *rank, mw_call *call, mw_tensor *const *given,
                               mw_tensor *const *operand, mw_tensor **out)
 {
-    if (call->parts)
-        return mw__parts_run(rank, call->name, &call->args, call->nout, operand, out);
+    if (call->parts) return mw__parts_run(rank, call->name, &call->args, call->nout, operand, out);
     set_inputs(call, operand);
     if (call->view) return run_view(rank, call, operand, out);
     if (call->in_place) return run_in_place(rank, call, given, operand, out);

@@ -37,7 +37,7 @@ struct mw_tensor {
     mw_view local;       /* this rank's shard: dtype, shape and strides; data into storage */
     int refs;
     bool apart; /* a view whose operand had to be moved: it shares no memory with what it views */
-    char *name;             /* or NULL; owned */
+    char *name; /* or NULL; owned */
     struct mw_tensor *next; /* free list */
 };
 
@@ -85,23 +85,24 @@ typedef struct mw_call {
     const mw_op *op;
     const char *name; /* "mm" */
     mw_call_args args;
-    mw_choice choice; /* of which `why`, `moves` and `parts` last; the layouts only while deciding */
+    mw_choice
+        choice; /* of which `why`, `moves` and `parts` last; the layouts only while deciding */
     int nin, nout;
     bool plain; /* a kernel, no preparation: the shortest path */
     bool moves; /* some operand is prepared */
     bool in_place;
     bool view;
-    bool apart; /* a view that does not alias its operand, though the schema says so */
-    bool parts;                /* op->parts instead of a kernel */
-    mw_prepare *prepare;       /* [nin] */
-    mw_tensor **ready;         /* [nin] the prepared operands, while the call runs */
-    mw_redist *back;           /* in place on a re-placed operand: from there to where it was */
-    mw_kernel_call kernel;     /* with views whose data is filled in per call */
-    mw_view *in, *out;         /* what kernel.in and kernel.out point to */
+    bool apart;            /* a view that does not alias its operand, though the schema says so */
+    bool parts;            /* op->parts instead of a kernel */
+    mw_prepare *prepare;   /* [nin] */
+    mw_tensor **ready;     /* [nin] the prepared operands, while the call runs */
+    mw_redist *back;       /* in place on a re-placed operand: from there to where it was */
+    mw_kernel_call kernel; /* with views whose data is filled in per call */
+    mw_view *in, *out;     /* what kernel.in and kernel.out point to */
     const mw_ttype **out_type; /* [nout] */
     int64_t *out_bytes;        /* [nout] */
     int64_t *view_offset;      /* [nout] of a view: bytes into the operand's data */
-    const char *dispatch;       /* lines of DTensor's log, or "" */
+    const char *dispatch;      /* lines of DTensor's log, or "" */
     const char *text, *result; /* for events and errors */
     mw_arena arena;
 } mw_call;
@@ -161,9 +162,9 @@ struct mw_rank {
     mw_redist *redists[MW_RANK_BUCKETS];
     int64_t nredists;
     mw_known_mark marks[MW_RANK_MARKS];
-    mw_arena scratch;      /* of kernels */
-    mw_arena plan_scratch; /* of decisions */
-    mw_arena choose_scratch;      /* of the choice being worked out */
+    mw_arena scratch;        /* of kernels */
+    mw_arena plan_scratch;   /* of decisions */
+    mw_arena choose_scratch; /* of the choice being worked out */
     mw_account account[MW_RANK_ACCOUNTS];
     int naccount;
     mw_usage usage;

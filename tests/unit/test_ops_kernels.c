@@ -29,7 +29,8 @@ static void texts_are_in_order(void **state)
         if (mw__sample_count(p.op->samples) < 2) FAIL_AT(&p, "fewer than two samples");
         if (!p.op->kernel == !p.op->view) FAIL_AT(&p, "needs a kernel or a view, not both");
         if (p.op->reshape && !p.op->view) FAIL_AT(&p, "a reshape without a view");
-        if (!p.op->rule && !p.op->factors && !p.op->reshape && !p.op->in_place_of) FAIL_AT(&p, "no rule of any kind");
+        if (!p.op->rule && !p.op->factors && !p.op->reshape && !p.op->in_place_of)
+            FAIL_AT(&p, "no rule of any kind");
     }
 }
 
