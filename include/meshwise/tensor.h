@@ -4,7 +4,8 @@
  *     {
  *         mw_tensor *x = mw_arange(12, MW_DTYPE_f32);              whole on every rank
  *         x = mw_mark_sharding(mw_view(x, MW_INTS(4, 3)), NULL, "[4@x, 3]");
- *         return mw_print(mw_sum(x, MW_DTYPE_NONE));               each rank sums its rows
+ *         double sum;
+ *         return mw_item(mw_sum(x, MW_DTYPE_NONE), &sum);          each rank sums its rows
  *     }
  *
  *     int main(void) { return mw_launch(&(mw_launch_options){.mesh = "x=2"}, program, NULL); }

@@ -401,8 +401,7 @@ static void huge(void **state)
     (void)state;
     static const char *const heads[] = {
         "  %g = f32[8] all-gather(%p), replica_groups={", "  %t = (",
-        "  %p = f32[8] add(%a), "
-        "sharding={devices=[8]",
+        "  %p = f32[8] add(%a), sharding={devices=[8]",
         "%0 = stablehlo.add %a {sdy.sharding = #sdy.sharding<@m, [{",
         "Involuntary full rematerialization. x from sharding {devices=[9]"};
     static const char *const fills[] = {"{0,1},", "f32[9],", "7,", "\"x\",", "1"};
