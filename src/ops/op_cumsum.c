@@ -232,9 +232,10 @@ static mw_status cumsum_parts(mw_interp *in, const mw_call_args *call, mw_tensor
     to = mw__arg_dtype(call, CUM_DTYPE, to);
     mw_dtype work = to == MW_DTYPE_f16 || to == MW_DTYPE_bf16 ? MW_DTYPE_f32 : to;
     mw_tensor *x = convert(in, operand[0], from, work), *own, *last, *out;
-    int64_t slots = in->spans(in, x, dim, 1);
     mw_value at = mw__val_int(dim);
     MW_EMIT_PART(in, span_cumsum, &own, 1, mw__val(x), at);
+    /* Where x is a partial sum, this has combined it, and may have cut the dim further by that. */
+    int64_t slots = in->spans(in, own, dim, 1);
     MW_EMIT_PART(in, span_last, &last, 1, mw__val(own), at, mw__val_int(slots));
     last = in->settle(in, last);
     mw_tensor *running = MW_EMIT(in, cumsum, mw__val(last), at, mw__val_none());
