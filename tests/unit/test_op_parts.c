@@ -214,9 +214,29 @@ static void test_two_by_two_ranks(void **state)
     run_on("x=2,y=2", on_two_by_two);
 }
 
+/* A partial sum is combined on the way, and that may cut the summed dim further. */
+static mw_status running_sum_of_terms(void *user)
+{
+    (void)user;
+    mw_tensor *t = mw_to_dtype(mw_arange(9, MW_DTYPE_f32), MW_DTYPE_bf16, false, false);
+    EXPECT(mw_mark_sharding(t, NULL, "[9@x]{sum:y}"));
+    double sums[9];
+    EXPECT_OK(mw_read(mw_cumsum(t, 0, MW_DTYPE_NONE), MW_DTYPE_f64, sums, sizeof sums));
+    for (int i = 0; i < 9; i++)
+        EXPECT_INT(sums[i], i * (i + 1) / 2);
+    return MW_OK;
+}
+
+static void test_terms_of_a_running_sum(void **state)
+{
+    (void)state;
+    run_on("x=2,y=3", running_sum_of_terms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_terms_of_a_running_sum),
         cmocka_unit_test(test_two_ranks),
         cmocka_unit_test(test_three_ranks),
         cmocka_unit_test(test_four_ranks),
