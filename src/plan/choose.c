@@ -100,8 +100,9 @@ static mw_status try_combination(chooser *c, const option *const *pick, best *b,
             b->found = true;
             b->parts = parts > 0;
             b->us = us;
-            memcpy(b->in, c->trial_in, (size_t)c->nin * sizeof(mw_layout));
-            memcpy(b->out, c->trial_out, (size_t)c->rule->nout * sizeof(mw_layout));
+            mw_layout *in = b->in, *out = b->out; /* the old best is the next trial's room */
+            b->in = c->trial_in, b->out = c->trial_out;
+            c->trial_in = in, c->trial_out = out;
         }
     }
     *ret_same = same;
@@ -265,8 +266,9 @@ mw_status mw__chooser_new(const mw_mesh *mesh, const mw_call_args *call, mw_aren
                           chooser **ret)
 {
     mw_rule *rule = mw__arena_zalloc(arena, sizeof *rule);
-    chooser *c = mw__arena_zalloc(arena, sizeof *c);
+    chooser *c = mw__arena_alloc(arena, sizeof *c);
     if (!rule || !c) return MW_NOMEM();
+    memset(c, 0, offsetof(chooser, cut));
     MW_TRY(mw__rule_of(call, arena, rule));
     const mw_op_info *info;
     MW_TRY(mw__op_info(call->op, &info));

@@ -51,8 +51,8 @@ typedef struct chooser {
     bool splittable[MW_RULE_LETTERS], contracted[MW_RULE_LETTERS];
     bool by_parts[MW_RULE_LETTERS]; /* splitting it means running the op's parts */
     int reductions;                 /* that these make */
-    mw_dim cut[MW_RULE_LETTERS];
     mw_layout *trial_in, *trial_out;
+    mw_dim cut[MW_RULE_LETTERS]; /* of the combination being built; not cleared, it is large */
 } chooser;
 
 /* A chooser for a call, with its rule; then how its operands lie (of the shapes that the call has).

@@ -52,12 +52,12 @@ static mw_meta meta_of(const mw_tensor *t)
 
 /* The arguments (already in schema order), checked, and copied so that the call can keep them. */
 static mw_status bind(mw_call *call, const mw_op_info *info, const mw_value *args, int nargs,
-                      mw_tensor *const *operand, int nin)
+                      mw_tensor *const *operand, int nin, mw_arena *scratch)
 {
     mw_arena *arena = &call->arena;
-    mw_given *given = mw__arena_zalloc(arena, (size_t)MW_MAX(nargs, 1) * sizeof *given);
+    mw_given *given = mw__arena_zalloc(scratch, (size_t)MW_MAX(nargs, 1) * sizeof *given);
     mw_meta *metas = mw__arena_alloc(arena, (size_t)MW_MAX(nin, 1) * sizeof *metas);
-    mw_bound *bound = mw__arena_zalloc(arena, sizeof *bound);
+    mw_bound *bound = mw__arena_zalloc(scratch, sizeof *bound);
     if (!given || !metas || !bound) return MW_NOMEM();
     int first = 0;
     for (int i = 0; i < nargs; i++)
@@ -67,9 +67,12 @@ static mw_status bind(mw_call *call, const mw_op_info *info, const mw_value *arg
                               arg_of(&args[i], &first)};
     for (int i = 0; i < nin; i++)
         metas[i] = meta_of(operand[i]);
-    MW_TRY(mw__args_bind(&info->schema, given, nargs, metas, arena, bound));
+    MW_TRY(mw__args_bind(&info->schema, given, nargs, metas, scratch, bound));
+    mw_arg *kept = mw__arena_alloc(arena, (size_t)MW_MAX(bound->narg, 1) * sizeof *kept);
+    if (!kept) return MW_NOMEM();
+    memcpy(kept, bound->arg, (size_t)bound->narg * sizeof *kept);
     for (int i = 0; i < bound->narg; i++) {
-        mw_arg *a = &bound->arg[i];
+        mw_arg *a = &kept[i];
         if (a->kind == MW_ARG_INTS && a->count > 0) {
             int64_t *copy = mw__arena_alloc(arena, (size_t)a->count * sizeof *copy);
             if (!copy) return MW_NOMEM();
@@ -80,7 +83,7 @@ static mw_status bind(mw_call *call, const mw_op_info *info, const mw_value *arg
             if (!a->s) return MW_NOMEM();
         }
     }
-    call->args = (mw_call_args){call->op, bound->narg, bound->arg, nin, metas};
+    call->args = (mw_call_args){call->op, bound->narg, kept, nin, metas};
     call->nin = nin;
     return MW_OK;
 }
@@ -257,15 +260,16 @@ static mw_status decide(mw_rank *rank, mw_call *call, const mw_value *args, int 
     const mw_op_info *info;
     MW_TRY(mw__op_info(call->op, &info));
     call->name = info->schema.name;
-    MW_TRY(bind(call, info, args, nargs, operand, nin));
+    mw__arena_clear(&rank->choose_scratch);
+    MW_TRY(bind(call, info, args, nargs, operand, nin, &rank->choose_scratch));
     mw_mesh *mesh = rank->mesh;
     MW_TRY(one_mesh(call, operand, &mesh));
-    const mw_layout **now = mw__arena_alloc(&call->arena, (size_t)MW_MAX(nin, 1) * sizeof *now);
+    const mw_layout **now =
+        mw__arena_alloc(&rank->choose_scratch, (size_t)MW_MAX(nin, 1) * sizeof *now);
     if (!now) return MW_NOMEM();
     for (int i = 0; i < nin; i++)
         now[i] = &operand[i]->type->layout;
     mw_choice choice = {.why = ""};
-    mw__arena_clear(&rank->choose_scratch);
     MW_TRY(mw__choose(mesh, &call->args, now, &rank->choose_scratch, &choice));
     call->choice = choice;
     MW_TRY(keep_why(call));
