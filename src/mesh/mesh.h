@@ -48,7 +48,7 @@ int64_t mw__dim_local_size(const mw_mesh *mesh, const mw_dim *dim, const int *co
 int64_t mw__dim_ranges(const mw_mesh *mesh, const mw_dim *dim, const int *coord,
                        mw_range *ret_range, int64_t cap);
 
-/* The canonical spelling of the dim (CONTRACT: the least text of its class). Never fails: a dim
+/* The canonical spelling of the dim (the least text of its class). Never fails: a dim
  * that cannot be improved stays. */
 mw_dim mw__dim_canonical(const mw_mesh *mesh, const mw_dim *dim);
 

@@ -18,7 +18,7 @@ typedef struct mw__wanted {
     int most_local; /* local cuts that the text may have */
 } mw__wanted;
 
-/* The least text (CONTRACT's order: local cuts, factors, joint cuts, cuts, names, sizes, cuts).
+/* The least text (in the order: local cuts, factors, joint cuts, cuts, names, sizes, cuts).
  * `known` (or NULL) is a text with these owners, tidy (mw__dim_tidy): the search never gives worse.
  * False where no text was found. Pure; bounded work, above which `known` is returned. */
 bool mw__dim_least(const mw__wanted *wanted, const mw_dim *known, mw_dim *ret);

@@ -159,7 +159,7 @@ typedef struct mw_choice {
 } mw_choice;
 
 /* The layouts with which a call runs, given those of its operands: the legal combination that costs
- * least to reach (DESIGN 6). All operands live on `mesh`. In the arena.
+ * least to reach. All operands live on `mesh`. In the arena.
  * Fails: what the op's rule fails with (shapes, dims, dtypes). */
 MW_NODISCARD mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call,
                                   const mw_layout *const *in, mw_arena *arena, mw_choice *ret);

@@ -63,7 +63,7 @@ static void test_equal_owners_have_one_text_and_one_text_has_equal_owners(void *
 
 /* ---- the least text ------------------------------------------------------------------------ */
 
-/* CONTRACT's order, written down once more. */
+/* The order of texts, written down once more. */
 static int naive_order(const mw_dim *a, const mw_dim *b)
 {
     const mw_dim *dim[2] = {a, b};
