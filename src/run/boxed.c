@@ -14,27 +14,6 @@ typedef struct boxed {
     int ntensor;
 } boxed;
 
-static mw_arg arg_of(const mw_value *v, int *first)
-{
-    mw_arg arg = {.kind = v->kind, .count = v->count};
-    if (v->kind == MW_ARG_TENSOR || v->kind == MW_ARG_TENSORS) {
-        arg.first = *first;
-        arg.count = v->kind == MW_ARG_TENSOR ? 1 : v->count;
-        *first += arg.count;
-    } else if (v->kind == MW_ARG_INTS) {
-        arg.ints = v->as.ints;
-    } else if (v->kind == MW_ARG_FLOAT) {
-        arg.f = v->as.f;
-    } else if (v->kind == MW_ARG_STR || v->kind == MW_ARG_SYMBOL) {
-        arg.s = v->as.s;
-    } else if (v->kind == MW_ARG_STRS) {
-        arg.strs = v->as.strs;
-    } else {
-        arg.i = v->as.i;
-    }
-    return arg;
-}
-
 /* A bound argument as a value again; its tensors, in operand order, are in `list` from *at on. */
 static mw_value value_of(const mw_arg *a, mw_tensor **list)
 {
@@ -91,7 +70,7 @@ static mw_status order(boxed *b, const mw_op_info *info, const mw_value *args, i
     if (!given) return MW_NOMEM();
     int first = 0;
     for (int i = 0; i < nargs; i++)
-        given[i] = (mw_given){args[i].name, arg_of(&args[i], &first)};
+        given[i] = (mw_given){args[i].name, mw__arg_of(&args[i], &first)};
     MW_TRY(mw__args_bind(&info->schema, given, nargs, b->meta, arena, &b->bound));
     b->operand = mw__arena_alloc(arena, (size_t)(b->bound.nin + 1) * sizeof *b->operand);
     if (!b->operand) return MW_NOMEM();

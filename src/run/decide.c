@@ -4,7 +4,7 @@
 #include "ops/args.h"
 #include "run/dispatch_log.h"
 
-static mw_arg arg_of(const mw_value *v, int *first)
+mw_arg mw__arg_of(const mw_value *v, int *first)
 {
     mw_arg arg = {.kind = v->kind};
     switch ((mw_arg_kind)v->kind) {
@@ -64,7 +64,7 @@ static mw_status bind(mw_call *call, const mw_op_info *info, const mw_value *arg
         given[i] = (mw_given){i < info->schema.narg && info->schema.arg[i].kwarg_only
                                   ? info->schema.arg[i].name
                                   : NULL,
-                              arg_of(&args[i], &first)};
+                              mw__arg_of(&args[i], &first)};
     for (int i = 0; i < nin; i++)
         metas[i] = meta_of(operand[i]);
     MW_TRY(mw__args_bind(&info->schema, given, nargs, metas, scratch, bound));

@@ -237,6 +237,9 @@ MW_NODISCARD mw_status mw__strict_check(mw_rank *rank, const mw_redist *redist,
                                         const mw_reason *reason);
 
 /* ---- dispatch.c, decide.c ---- */
+/* A value as an argument; its tensors, if any, are numbered from *first on, which moves past them.
+ */
+mw_arg mw__arg_of(const mw_value *v, int *first);
 /* An op call with values for the schema's arguments, in its order: results into out[], *ret_nout of
  * them. */
 MW_NODISCARD mw_status mw__dispatch(mw_rank *rank, const mw_op *op, const mw_value *args, int nargs,
