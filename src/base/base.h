@@ -129,6 +129,7 @@ void mw__str_append(mw_str *str, const char *text, size_t length);
 void mw__str_puts(mw_str *str, const char *text);
 void mw__str_putc(mw_str *str, char c);
 void mw__str_printf(mw_str *str, const char *format, ...) MW_PRINTF(2, 3);
+void mw__str_vprintf(mw_str *str, const char *format, va_list args) MW_PRINTF(2, 0); /* format.c */
 const char *mw__str_text(const mw_str *str); /* "" while empty */
 MW_NODISCARD mw_status mw__str_status(const mw_str *str);
 

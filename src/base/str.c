@@ -55,13 +55,8 @@ void mw__str_printf(mw_str *str, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    mw__str_vprintf(str, format, args);
     va_end(args);
-    if (length < 0 || !make_room(str, (size_t)length)) return;
-    va_start(args, format);
-    (void)vsnprintf(str->at + str->length, (size_t)length + 1, format, args);
-    va_end(args);
-    str->length += (size_t)length;
 }
 
 const char *mw__str_text(const mw_str *str)

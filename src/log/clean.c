@@ -37,32 +37,42 @@ static int64_t escape_length(const char *at, int64_t left)
     return n < left ? n + 1 : left;
 }
 
+/* Bytes that are not copied as they stand: control characters, others than ASCII, entities. */
+static bool is_special(unsigned char c)
+{
+    return c < 0x20 || c >= 0x7f || c == '&';
+}
+
+/* One special byte or more at `at`; returns how many. */
+static int64_t respell(const char *at, int64_t left, mw_str *to)
+{
+    unsigned char c = (unsigned char)*at;
+    int64_t escape = escape_length(at, left);
+    if (escape) return escape;
+    for (int k = 0; (c >= 0x80 || c == '&' || c == '\t') && k < MW_COUNT(spellings); k++) {
+        size_t n = strlen(spellings[k].from);
+        if (*spellings[k].from != *at || (int64_t)n > left || memcmp(at, spellings[k].from, n) != 0)
+            continue;
+        mw__str_puts(to, spellings[k].to);
+        return (int64_t)n;
+    }
+    mw__str_putc(to, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+    return 1;
+}
+
 static void plain(const char *raw, int64_t length, mw_str *to)
 {
     int64_t start = 0;
-    for (int64_t i = 0; i < length;
-         i++) /* a progress bar rewrites its line: the last writing counts */
-        if (raw[i] == '\r' && i + 1 < length) start = i + 1;
+    /* a progress bar rewrites its line: the last writing counts */
+    for (const char *at = raw;
+         length > 1 && (at = memchr(at, '\r', (size_t)(raw + length - 1 - at)));)
+        start = ++at - raw;
     for (int64_t i = start; i < length;) {
-        unsigned char c = (unsigned char)raw[i];
-        int64_t escape = escape_length(raw + i, length - i);
-        if (escape) {
-            i += escape;
-            continue;
-        }
-        bool special = c >= 0x80 || c == '&' || c == '\t';
-        size_t taken = 0;
-        for (int k = 0; special && k < MW_COUNT(spellings) && !taken; k++) {
-            size_t n = strlen(spellings[k].from);
-            if ((int64_t)n > length - i || memcmp(raw + i, spellings[k].from, n) != 0) continue;
-            mw__str_puts(to, spellings[k].to);
-            taken = n;
-        }
-        if (!taken) {
-            mw__str_putc(to, c < 0x20 || c == 0x7f ? ' ' : (char)c);
-            taken = 1;
-        }
-        i += (int64_t)taken;
+        int64_t from = i;
+        while (i < length && !is_special((unsigned char)raw[i]))
+            i++;
+        mw__str_append(to, raw + from, (size_t)(i - from));
+        if (i < length) i += respell(raw + i, length - i, to);
     }
 }
 
@@ -97,7 +107,7 @@ static const char *skip_digits(const char *at)
 static const char *rank_prefix(const char *at, int *ret_rank)
 {
     static const char *const words[] = {"[rank", "[default", "[Rank", "[Rank ", "[rank ", "[1,"};
-    for (int i = 0; i < MW_COUNT(words); i++) {
+    for (int i = 0; *at == '[' && i < MW_COUNT(words); i++) {
         size_t n = strlen(words[i]);
         if (strncmp(at, words[i], n) != 0 || !is_digit(at[n])) continue;
         const char *end = skip_digits(at + n);

@@ -2,8 +2,6 @@
  * marked failed and the rest is dropped. */
 #include "log/explain.h"
 
-#include <stdio.h>
-
 enum { PROBLEM_WEIGHT = 40 };
 
 static const char *copy(mw_explain *e, const char *text)
@@ -13,19 +11,20 @@ static const char *copy(mw_explain *e, const char *text)
     return made ? made : "";
 }
 
+static char *keep_formed(mw_explain *e)
+{
+    char *text = e->formed.failed
+                     ? NULL
+                     : mw__arena_strndup(&e->arena, mw__str_text(&e->formed), e->formed.length);
+    if (!text) e->failed = true;
+    return text;
+}
+
 MW_PRINTF(2, 0) static char *vformat(mw_explain *e, const char *format, va_list args)
 {
-    va_list again;
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    char *text = length >= 0 ? mw__arena_alloc(&e->arena, (size_t)length + 1) : NULL;
-    if (!text) {
-        e->failed = true;
-        return NULL;
-    }
-    (void)vsnprintf(text, (size_t)length + 1, format, args);
-    return text;
+    mw__str_clear(&e->formed);
+    mw__str_vprintf(&e->formed, format, args);
+    return keep_formed(e);
 }
 
 char *mw__explain_text(mw_explain *e, const char *format, ...)
@@ -137,18 +136,22 @@ mw_entry *mw__draft_entry(mw_draft *d)
     return d ? &d->entry : NULL;
 }
 
+/* Looked up before it is kept: a sentence that comes again takes no memory. */
 void mw__missing(mw_explain *e, const char *format, ...)
 {
     if (e->nmissing == MISSING_KEPT) return;
     va_list args;
     va_start(args, format);
-    const char *text = vformat(e, format, args);
+    mw__str_clear(&e->formed);
+    mw__str_vprintf(&e->formed, format, args);
     va_end(args);
+    uint64_t hash = mw__hash(1, mw__str_text(&e->formed), e->formed.length) | 1;
+    int at = (int)(hash >> 1) & (MISSING_SLOTS - 1);
+    for (; e->missing_seen[at]; at = (at + 1) & (MISSING_SLOTS - 1))
+        if (e->missing_seen[at] == hash) return;
+    const char *text = keep_formed(e);
     if (!text) return;
-    uint64_t hash = mw__hash(1, text, strlen(text));
-    for (int64_t i = 0; i < e->nmissing; i++)
-        if (e->missing_hash[i] == hash) return;
-    e->missing_hash[e->nmissing] = hash;
+    e->missing_seen[at] = hash;
     e->missing[e->nmissing++] = text;
 }
 

@@ -60,6 +60,7 @@ void mw_explain_free(mw_explain *e)
     mw__free(e->seen, (size_t)e->cap_seen * sizeof *e->seen);
     mw__str_done(&e->partial);
     mw__str_done(&e->cleaned);
+    mw__str_done(&e->formed);
     mw_mesh_unref(e->mesh);
     mw__arena_done(&e->scratch);
     mw__arena_done(&e->arena);
@@ -69,10 +70,16 @@ void mw_explain_free(mw_explain *e)
 /* ---- lines told before -------------------------------------------------------------------------
  */
 
+/* Keys are odd, so their lowest bit tells nothing. `cap` is a power of two. */
+static int64_t slot(uint64_t hash, int64_t cap)
+{
+    return (int64_t)(hash >> 1) & (cap - 1);
+}
+
 static seen *find_seen(mw_explain *e, uint64_t hash)
 {
     if (!e->cap_seen) return NULL;
-    for (int64_t at = (int64_t)(hash % (uint64_t)e->cap_seen);; at = (at + 1) % e->cap_seen) {
+    for (int64_t at = slot(hash, e->cap_seen);; at = (at + 1) & (e->cap_seen - 1)) {
         if (e->seen[at].hash == hash) return &e->seen[at];
         if (e->seen[at].hash == 0) return NULL;
     }
@@ -86,18 +93,18 @@ static mw_status add_seen(mw_explain *e, const seen *s)
         if (!table) return MW_NOMEM();
         for (int64_t i = 0; i < e->cap_seen; i++) {
             if (!e->seen[i].hash) continue;
-            int64_t at = (int64_t)(e->seen[i].hash % (uint64_t)cap);
+            int64_t at = slot(e->seen[i].hash, cap);
             while (table[at].hash)
-                at = (at + 1) % cap;
+                at = (at + 1) & (cap - 1);
             table[at] = e->seen[i];
         }
         mw__free(e->seen, (size_t)e->cap_seen * sizeof *e->seen);
         e->seen = table;
         e->cap_seen = cap;
     }
-    int64_t at = (int64_t)(s->hash % (uint64_t)e->cap_seen);
+    int64_t at = slot(s->hash, e->cap_seen);
     while (e->seen[at].hash)
-        at = (at + 1) % e->cap_seen;
+        at = (at + 1) & (e->cap_seen - 1);
     e->seen[at] = *s;
     e->nseen++;
     return MW_OK;
@@ -133,13 +140,17 @@ static void count_one(mw_explain *e, mw_draft *d, const mw_line *line)
     if (stream) d->entry.ranks |= UINT64_C(1) << (stream - 1);
 }
 
+void mw__draft_again(mw_draft *d, const mw_line *line)
+{
+    if (!d || d->entry.first == line->number) return;
+    d->entry.latest = line->number;
+    count_one(d->e, d, line);
+}
+
 static void told_again(mw_explain *e, const seen *s, const mw_line *line)
 {
-    for (int64_t i = s->first; i < s->end; i++) {
-        if (e->entry[i]->entry.first == line->number) continue;
-        e->entry[i]->entry.latest = line->number;
-        count_one(e, e->entry[i], line);
-    }
+    for (int64_t i = s->first; i < s->end; i++)
+        mw__draft_again(e->entry[i], line);
 }
 
 /* ---- one line

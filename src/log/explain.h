@@ -11,7 +11,7 @@ enum {
     READERS
 };
 
-enum { MISSING_KEPT = 1000 };
+enum { MISSING_KEPT = 1000, MISSING_SLOTS = 2048 };
 enum { RANK_STREAMS = 65 }; /* lines without a rank, and those of ranks 0 to 63 */
 
 struct mw_draft {
@@ -40,6 +40,7 @@ struct mw_explain {
     int64_t lines;
     mw_str partial; /* a line whose end has not come */
     mw_str cleaned;
+    mw_str formed;                    /* a text being made, before it goes into the arena */
     uint64_t before[RANK_STREAMS][2]; /* hashes of the last two lines of each rank */
     mw_arena scratch;                 /* cleared before each line */
     bool once;                        /* the line being read may not be counted unread again */
@@ -48,7 +49,7 @@ struct mw_explain {
     mw_draft **entry;
     int64_t nentry, cap_entry;
     const char *missing[MISSING_KEPT];
-    uint64_t missing_hash[MISSING_KEPT];
+    uint64_t missing_seen[MISSING_SLOTS]; /* hashes of these sentences; 0: an empty slot */
     int64_t nmissing;
     int64_t unread[1000], nunread;
     seen *seen;

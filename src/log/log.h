@@ -62,6 +62,7 @@ void mw__fact(mw_draft *d, const char *name, mw_how how, const char *from, const
 void mw__problem(mw_draft *d, const char *kind, int64_t bytes_now, int64_t bytes_after,
                  const char *fix, const char *format, ...) MW_PRINTF(6, 7);
 mw_entry *mw__draft_entry(mw_draft *d); /* the entry so far, for readers that add to it later */
+void mw__draft_again(mw_draft *d, const mw_line *line); /* another line tells the same */
 
 /* The text does not say this; each sentence is listed once, and some thousand of them. */
 void mw__missing(mw_explain *e, const char *format, ...) MW_PRINTF(2, 3);
