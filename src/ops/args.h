@@ -30,6 +30,9 @@ MW_NODISCARD mw_status mw__args_bind(const mw_schema *schema, const mw_given *gi
 void mw__arg_str(const mw_arg *arg, const mw_meta *tensors, mw_str *to);
 void mw__meta_str(const mw_meta *meta, mw_str *to);
 
+/* Is the value what the argument is when it is not given? Pure. */
+bool mw__arg_is_default(const mw_schema_arg *arg, const mw_arg *value);
+
 /* Appends the call: `linear(input: f32[2, 576], weight: f32[3@tp·192, 576], None)`. Operands with a
  * layout (`layout` and its entries may be NULL) print it. Keyword-only arguments that are at their
  * defaults are left out. */

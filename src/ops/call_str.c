@@ -76,7 +76,7 @@ void mw__arg_str(const mw_arg *arg, const mw_meta *tensors, mw_str *to)
     }
 }
 
-static bool is_default(const mw_schema_arg *arg, const mw_arg *value)
+bool mw__arg_is_default(const mw_schema_arg *arg, const mw_arg *value)
 {
     mw_arg absent = mw__schema_default(arg);
     if (!arg->has_default || absent.kind != value->kind) return false;
@@ -118,7 +118,7 @@ void mw__call_str(const mw_call_args *call, const mw_mesh *mesh, const mw_layout
     for (int a = 0; info && a < call->narg; a++) {
         const mw_schema_arg *schema = &info->schema.arg[a];
         const mw_arg *arg = &call->arg[a];
-        if (schema->kwarg_only && is_default(schema, arg)) continue;
+        if (schema->kwarg_only && mw__arg_is_default(schema, arg)) continue;
         mw__str_puts(to, comma);
         comma = ", ";
         if (arg->kind == MW_ARG_TENSOR) {
