@@ -78,7 +78,8 @@ static json_t *entry_json(const mw_entry *e)
     if (made && e->direction[0]) made = set(o, "direction", explain_text(e->direction));
     if (made && e->collective)
         made = set(o, "collective", explain_text(e->collective)) &&
-               set(o, "axis", explain_text(e->axis)) && set(o, "bytes", known(e->bytes));
+               set(o, "axis", explain_text(e->axis)) && set(o, "bytes", known(e->bytes)) &&
+               set(o, "runs", json_integer(e->runs));
     if (made) return o;
     json_decref(o);
     return NULL;

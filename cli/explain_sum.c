@@ -75,14 +75,16 @@ mw_status explain_sum(explained *x)
         moved_kind *kind = NULL;
         mw_status status = kind_of(x, e, &kind);
         if (status != MW_OK) return status;
-        kind->count = add(kind->count, e->count);
-        x->movements = add(x->movements, e->count);
+        int64_t times;
+        if (__builtin_mul_overflow(e->count, e->runs, &times)) times = INT64_MAX;
+        kind->count = add(kind->count, times);
+        x->movements = add(x->movements, times);
         if (e->bytes >= 0) {
             kind->bytes = add(kind->bytes, weight(x, i));
             x->bytes = add(x->bytes, weight(x, i));
         } else {
-            kind->unknown = add(kind->unknown, e->count);
-            x->unknown = add(x->unknown, e->count);
+            kind->unknown = add(kind->unknown, times);
+            x->unknown = add(x->unknown, times);
         }
         worst(x, i);
     }

@@ -63,7 +63,8 @@ typedef struct mw_entry {
     const char *event;   /* "dispatch", "redistribute", "error", "collective", ... */
     const char *says;    /* one sentence that a person understands */
     int weight;          /* how much it matters, for the short answer: larger is more */
-    int64_t bytes;       /* moved: received per rank, once; -1 where nothing moved or not known */
+    int64_t bytes;       /* moved: received per rank, in all runs; -1: nothing moved or not known */
+    int64_t runs;        /* how often it runs where it was told once: loops around it; else 1 */
     const char *collective; /* "all_gather", ...; NULL where nothing moved */
     const char *axis;       /* mesh axis or group; "" */
     const char *op;         /* op in whose course, or for which, it moved; "" */

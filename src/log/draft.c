@@ -50,6 +50,7 @@ mw_draft *mw__draft(mw_explain *e, const mw_line *line, const char *source, cons
                    .last = line->number,
                    .latest = line->number,
                    .count = 1,
+                   .runs = 1,
                    .ranks = line->rank >= 0 && line->rank < 64 ? UINT64_C(1) << line->rank : 0,
                    .source = source,
                    .event = event,

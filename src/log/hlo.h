@@ -2,37 +2,50 @@
 #ifndef LOG_HLO_H
 #define LOG_HLO_H
 
-#include "log/hlo_text.h"
+#include "log/xla_runs.h"
 
-enum { HLO_NAMES = 4096, HLO_ELEMENTS = 16, HLO_EDGES = 1024 };
+enum { HLO_NAMES = 4096, HLO_ELEMENTS = 16 };
 
-/* What is known of a value by its name: as whose all-gather it stands, and how it is cut. */
+/* Kinds of names that are kept beside those of values. */
+#define HLO_LIMIT  UINT64_C(0x51a7c0de0000) /* how often a loop's condition holds */
+#define HLO_INSIDE UINT64_C(0x0dd5eed00000) /* what a computation does with its parameters */
+
+/* What is known of a value, or of a computation, by its name. */
 typedef struct hlo_value {
     uint64_t hash;
-    mw_draft *gather;
-    int64_t gather_dim, gather_bytes;
+    mw_draft *gather; /* the all-gather as whose result it stands */
+    int64_t gather_dim, gather_bytes, gather_size;
     uint64_t gather_groups;
+    hlo_shape shape;      /* of a gather, a parameter, or a conversion */
     const char *sharding; /* in the arena; NULL: not known */
+    const char *source;   /* whose sharding it is, where it was followed */
     bool stated;          /* or followed through elementwise ops */
+    bool is_constant;
+    int64_t constant;
+    int parameter;     /* of its computation, from 1, as it is or converted; 0: none */
+    int narrowed;      /* bits of an element before a conversion to fewer; 0: none */
+    int left, right;   /* of a computation: the parameters that its dot multiplies, from 1 */
+    const char *attrs; /* of that dot */
 } hlo_value;
 
-typedef struct hlo_edge { /* one computation runs another */
-    uint64_t caller, callee;
-    int64_t times; /* 0: not known */
-    int64_t line;
-} hlo_edge;
+/* Where in the program an op comes from: the tables of files and frames before the computations,
+ * to which stack_frame_id of an instruction points. */
+enum { HLO_NO_TABLE, HLO_FILES, HLO_FUNCTIONS, HLO_LOCATIONS, HLO_FRAMES, HLO_TABLES };
 
-typedef struct hlo_move {
-    mw_draft *draft;
-    uint64_t computation;
-    int64_t bytes; /* of one run */
-} hlo_move;
+typedef struct hlo_row {
+    const char *name;             /* of a file or function */
+    int64_t file, function, line; /* of a location */
+    int64_t location, parent;     /* of a frame */
+} hlo_row;
 
-typedef struct hlo_factor {
-    uint64_t computation;
-    int64_t runs;
-    bool called, unknown;
-} hlo_factor;
+typedef struct hlo_frames {
+    int open; /* the table whose rows are being read */
+    struct {
+        hlo_row *row; /* the row of id 1 first */
+        int64_t n, cap;
+    } table[HLO_TABLES];
+    bool shifted; /* parents are printed one too high: the outermost frame names itself */
+} hlo_frames;
 
 typedef struct hlo_state {
     bool open;            /* inside a module or computation */
@@ -44,10 +57,10 @@ typedef struct hlo_state {
     mw_draft *head;   /* entry of the module or ENTRY line */
     hlo_value *value; /* [HLO_NAMES], by hash; newer ones replace older ones */
     bool named;       /* something is in there */
-    hlo_edge *edge;
-    int64_t nedge, cap_edge;
-    hlo_move *move;
-    int64_t nmove, cap_move;
+    xla_runs runs;
+    hlo_frames frames;
+    bool entry;   /* the computation is the module's entry */
+    int64_t last; /* line read last */
 } hlo_state;
 
 /* One instruction. */
@@ -75,11 +88,27 @@ hlo_value *mw__hlo_value(hlo_state *s, uint64_t hash, bool make);
 
 /* The next operand's name (its type is passed over), or NULL; *at moves on. */
 const char *mw__hlo_operand(const char **at, int *ret_length);
+const char *mw__hlo_word_end(const char *at);                /* past letters, digits, _ . - */
+const char *mw__hlo_skip(const char *at);                    /* past spaces, commas, comments */
 const char *mw__hlo_attr(const hlo_op *op, const char *key); /* past `key=`, or NULL */
 
 bool mw__hlo_collective(const hlo_op *op); /* true: it is one, or a part of one */
 void mw__hlo_dot(const hlo_op *op);
+bool mw__hlo_sharding_op(const hlo_op *op); /* true: it has one, which was told */
+void mw__hlo_tuple(const hlo_op *op);       /* without a sharding of its own */
+void mw__hlo_follow(const hlo_op *op);      /* results that lie as their operands do */
+const hlo_value *mw__hlo_nth(const hlo_op *op, int operand); /* known of an operand, from 1 */
+void mw__hlo_pass(const hlo_op *op, const hlo_value *from);  /* the result is `from`, converted */
+void mw__hlo_dot_inside(const hlo_op *fusion, const hlo_value *computation);
 void mw__hlo_metadata(const hlo_op *op, mw_draft *d);
-void mw__hlo_resolve(mw_explain *e, hlo_state *s); /* loops multiply what moved inside them */
+
+/* Loops, calls and branches: who runs whom. */
+void mw__hlo_callees(const hlo_op *op);
+
+/* A line of the tables of files and frames. */
+bool mw__hlo_frames_line(mw_explain *e, hlo_frames *f, const mw_line *line);
+void mw__hlo_frames_tell(const hlo_frames *f, mw_draft *d, int64_t frame, const char *from);
+void mw__hlo_frames_clear(hlo_frames *f);
+void mw__hlo_frames_done(hlo_frames *f);
 
 #endif

@@ -154,6 +154,9 @@ static const char *axis_text(const hlo_op *op, const hlo_groups *g)
 void mw__hlo_metadata(const hlo_op *op, mw_draft *d)
 {
     static const char *const keys[] = {"op_name", "source_file", "source_line"};
+    const char *frame = mw__hlo_attr(op, "stack_frame_id");
+    int64_t id;
+    if (frame && mw__hlo_int(&frame, &id)) mw__hlo_frames_tell(&op->s->frames, d, id, op->from);
     for (int i = 0; i < MW_COUNT(keys); i++) {
         const char *at = mw__hlo_attr(op, keys[i]);
         if (!at) continue;
@@ -171,17 +174,6 @@ void mw__hlo_metadata(const hlo_op *op, mw_draft *d)
                      "the value is made again in the backward pass, and this with it; saving it "
                      "costs its bytes in memory");
     }
-}
-
-static void add_move(const hlo_op *op, mw_draft *d, int64_t bytes)
-{
-    hlo_state *s = op->s;
-    s->collectives++;
-    if (!d || mw__grow(&s->move, &s->cap_move, s->nmove + 1, sizeof *s->move) != MW_OK) {
-        mw_error_clear();
-        return;
-    }
-    s->move[s->nmove++] = (hlo_move){d, s->computation, bytes};
 }
 
 static const char *op_for(const hlo_op *op)
@@ -205,7 +197,9 @@ static void tell_shape(const hlo_op *op, mw_draft *d, const hlo_shape *shape, in
         mw__fact(d, "bytes after", MW_HOW_DERIVED, "shape times dtype", "%lld B", (long long)bytes);
 }
 
-static void tell_permute(const hlo_op *op, mw_draft *d, int64_t bytes, int64_t *ret_bytes)
+/* Devices that take part are known where the module states them. */
+static void tell_permute(const hlo_op *op, mw_draft *d, int64_t bytes, int64_t *ret_bytes,
+                         int64_t *ret_mean)
 {
     hlo_groups pairs = {.nid = 0};
     const char *at = mw__hlo_attr(op, "source_target_pairs");
@@ -222,7 +216,25 @@ static void tell_permute(const hlo_op *op, mw_draft *d, int64_t bytes, int64_t *
     mw__fact(d, "devices that receive", MW_HOW_DERIVED, "pairs of two different devices",
              "%lld%s; %lld keep their own", (long long)moved,
              pairs.nid == HLO_IDS ? " or more" : "", (long long)kept);
-    *ret_bytes = moved ? bytes : 0;
+    *ret_bytes = *ret_mean = moved ? bytes : 0;
+    int64_t n = op->s->partitions;
+    if (!moved || bytes < 0 || n < moved + kept || pairs.nid == HLO_IDS) return;
+    mw_str none = {0};
+    for (int64_t device = 0; device < MW_MIN(n, HLO_IDS); device++) {
+        bool gets = false;
+        for (int i = 0; i + 1 < pairs.nid; i += 2)
+            gets |= pairs.id[i + 1] == device && pairs.id[i] != device;
+        if (!gets) mw__str_printf(&none, "%s%lld", none.length ? "," : "", (long long)device);
+    }
+    if (none.length && n <= HLO_IDS)
+        mw__fact(d, "devices that receive nothing", MW_HOW_DERIVED,
+                 "targets of no pair, or of a pair with themselves", "%s", mw__str_text(&none));
+    mw__str_done(&none);
+    int64_t all = times(bytes, moved, 1);
+    *ret_mean = all < 0 ? -1 : all / n;
+    if (all >= 0 && *ret_mean != bytes)
+        mw__fact(d, "received per device, mean", MW_HOW_DERIVED,
+                 "what all devices receive, over their number", "%lld B", (long long)*ret_mean);
 }
 
 static void tell_groups(const hlo_op *op, mw_draft *d, const hlo_groups *g)
@@ -246,6 +258,8 @@ static void keep_gather(const hlo_op *op, mw_draft *d, int64_t dim, int64_t byte
     v->gather = d;
     v->gather_dim = dim;
     v->gather_bytes = bytes;
+    v->gather_size = g->size;
+    v->shape = op->element[op->tuple && op->nelement > 1 ? 1 : 0];
     v->gather_groups =
         mw__hash((uint64_t)g->size, g->id, (size_t)MW_MIN(g->nid, HLO_IDS) * sizeof *g->id);
 }
@@ -272,6 +286,34 @@ static void tell_moved(const hlo_op *op, mw_draft *d, const kind *k, int64_t byt
                     k->words, (long long)op->line->number);
 }
 
+/* Several tensors in one collective: what the compiler combined, or the parts of an all-to-all. */
+static void tell_parts(const hlo_op *op, mw_draft *d, const kind *k, bool start)
+{
+    if (!op->tuple || op->nelement < 2 || start) return;
+    if (k == &kinds[3])
+        mw__fact(d, "parts", MW_HOW_DERIVED, "the elements of its result",
+                 "%d, one from each device of the group; the dims that are cut and joined are in "
+                 "the ops around it",
+                 op->nelement);
+    else
+        mw__fact(d, "tensors combined", MW_HOW_DERIVED, "the elements of its result",
+                 "%d in one collective", op->nelement);
+}
+
+/* A conversion to fewer bits before it moves is worth its share of the bytes. */
+static void tell_narrowed(const hlo_op *op, mw_draft *d, int64_t bytes)
+{
+    const hlo_value *v = mw__hlo_nth(op, 1);
+    int bits = op->element[0].bits;
+    if (!v || v->narrowed <= bits || bits < 1 || bytes < 0) return;
+    int64_t wide = times(bytes, v->narrowed, bits);
+    if (wide >= 0)
+        mw__fact(d, "converted before it moves", MW_HOW_DERIVED,
+                 "the convert that makes its operand",
+                 "from %d to %d bits an element: %lld B instead of %lld B", v->narrowed, bits,
+                 (long long)bytes, (long long)wide);
+}
+
 bool mw__hlo_collective(const hlo_op *op)
 {
     const char *tail = NULL;
@@ -284,7 +326,7 @@ bool mw__hlo_collective(const hlo_op *op)
     if (!d) return true;
     hlo_shape shape;
     hlo_groups groups = {.nid = 0};
-    int64_t after = result_bytes(op, k, start, &shape), bytes, dim = -1;
+    int64_t after = result_bytes(op, k, start, &shape), bytes, mean = -1, dim = -1;
     const char *dims = mw__hlo_attr(op, "dimensions");
     if (dims && *dims == '{') {
         dims++;
@@ -294,9 +336,9 @@ bool mw__hlo_collective(const hlo_op *op)
     bool grouped = read_groups(op, &groups);
     if (grouped && groups.size) tell_groups(op, d, &groups);
     if (k == &kinds[5])
-        tell_permute(op, d, after, &bytes);
+        tell_permute(op, d, after, &bytes, &mean);
     else
-        bytes = groups.uneven ? -1 : received(k, after, groups.size);
+        mean = bytes = groups.uneven ? -1 : received(k, after, groups.size);
     if (k != &kinds[5] && !groups.size)
         mw__missing(op->e, "the groups of the %s in line %lld, or how many devices there are",
                     k->words, (long long)op->line->number);
@@ -306,135 +348,10 @@ bool mw__hlo_collective(const hlo_op *op)
     tell_moved(op, d, k, bytes, dim, &groups);
     mw__hlo_metadata(op, d);
     mw__draft_weight(d, 30);
-    add_move(op, d, bytes);
+    op->s->collectives++;
+    tell_parts(op, d, k, start);
+    tell_narrowed(op, d, bytes);
+    mw__runs_move(op->e, &op->s->runs, d, op->s->computation, op->s->entry, bytes, mean);
     if (k == &kinds[0]) keep_gather(op, d, dim, bytes, &groups);
     return true;
-}
-
-/* ---- a product of gathered operands ------------------------------------------------------------
- */
-
-static bool in_dims(const hlo_op *op, const char *key, int64_t dim)
-{
-    const char *at = mw__hlo_attr(op, key);
-    if (!at || *at != '{') return false;
-    for (at++; *at && *at != '}';) {
-        int64_t n;
-        if (!mw__hlo_int(&at, &n)) return false;
-        if (n == dim) return true;
-        at += *at == ',';
-    }
-    return false;
-}
-
-/* Both operands were gathered over different groups along dims that are not contracted: each device
- * could multiply its own pieces. */
-void mw__hlo_dot(const hlo_op *op)
-{
-    const char *at = op->operands;
-    const hlo_value *v[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
-        int length;
-        const char *name = mw__hlo_operand(&at, &length);
-        if (!name) return;
-        v[i] = mw__hlo_value(op->s, mw__hlo_name_hash(name, length), false);
-        if (!v[i] || !v[i]->gather || v[i]->gather_dim < 0) return;
-    }
-    if (in_dims(op, "lhs_contracting_dims", v[0]->gather_dim) ||
-        in_dims(op, "rhs_contracting_dims", v[1]->gather_dim) ||
-        in_dims(op, "lhs_batch_dims", v[0]->gather_dim) ||
-        in_dims(op, "rhs_batch_dims", v[1]->gather_dim) ||
-        v[0]->gather_groups == v[1]->gather_groups)
-        return;
-    int64_t bytes = v[0]->gather_bytes < 0 || v[1]->gather_bytes < 0
-                        ? -1
-                        : v[0]->gather_bytes + v[1]->gather_bytes;
-    mw_draft *d = mw__draft(op->e, op->line, "hlo", "dot");
-    mw__draft_says(d, "%.*s multiplies two tensors that were gathered just for it.",
-                   op->name_length, op->name);
-    mw__fact(d, "gathered dims", MW_HOW_DERIVED, "dimensions= of the two all-gathers",
-             "%lld of the left operand, %lld of the right one: neither is contracted",
-             (long long)v[0]->gather_dim, (long long)v[1]->gather_dim);
-    mw__problem(d, "needless-movement", bytes, 0,
-                "constrain the result of the dot to be cut in rows as the left operand and in "
-                "columns as the right one (a sharding constraint before anything transposes or "
-                "reshapes it)",
-                "Neither gathered dim is contracted, and the groups differ: the product of the "
-                "pieces needs no communication, and every device would do its part of the work "
-                "only.");
-}
-
-/* ---- loops -------------------------------------------------------------------------------------
- */
-
-static hlo_factor *factor_of(hlo_factor *table, uint64_t computation, bool make)
-{
-    for (uint64_t i = 0; i < HLO_NAMES; i++) {
-        hlo_factor *f = &table[(computation + i) % HLO_NAMES];
-        if (f->computation == computation) return f;
-        if (!f->computation) {
-            if (!make) return NULL;
-            f->computation = computation;
-            return f;
-        }
-    }
-    return NULL;
-}
-
-/* Computations are printed before those that run them: from the last edge to the first, the runs of
- * a caller are known before they are handed on. */
-static void run_counts(const hlo_state *s, hlo_factor *table)
-{
-    for (int64_t i = s->nedge; i-- > 0;) {
-        const hlo_edge *edge = &s->edge[i];
-        hlo_factor *caller = factor_of(table, edge->caller, true), *callee;
-        if (!caller) continue;
-        int64_t runs = caller->called ? caller->runs : 1, product;
-        bool unknown = caller->called && caller->unknown;
-        callee = factor_of(table, edge->callee, true);
-        if (!callee) continue;
-        if (mw__mul_size(runs, edge->times ? edge->times : 1, &product) != MW_OK ||
-            mw__add_size(callee->runs, product, &callee->runs) != MW_OK)
-            callee->unknown = true;
-        mw_error_clear();
-        callee->called = true;
-        callee->unknown |= unknown || !edge->times;
-    }
-}
-
-static void multiply(mw_explain *e, const hlo_move *m, const hlo_factor *f)
-{
-    mw_entry *entry = mw__draft_entry(m->draft);
-    if (f->unknown) {
-        mw__fact(m->draft, "runs", MW_HOW_DERIVED, "the loop around it states no trip count",
-                 "once in each run of its loop: bytes are of one run");
-        mw__missing(e, "how often the loop around line %lld runs: no known_trip_count",
-                    (long long)entry->first);
-        return;
-    }
-    if (f->runs <= 1) return;
-    mw__fact(m->draft, "runs", MW_HOW_DERIVED, "known_trip_count of the loops around it", "%lld",
-             (long long)f->runs);
-    int64_t bytes = times(m->bytes, f->runs, 1);
-    if (bytes < 0) return;
-    mw__fact(m->draft, "received per device in all runs", MW_HOW_DERIVED,
-             "runs times the bytes of one", "%lld B", (long long)bytes);
-    entry->bytes = bytes;
-    size_t length = strlen(entry->says);
-    mw__draft_says(m->draft, "%.*s; %lld runs of its loop: %lld B.", (int)(length ? length - 1 : 0),
-                   entry->says, (long long)f->runs, (long long)bytes);
-}
-
-void mw__hlo_resolve(mw_explain *e, hlo_state *s)
-{
-    hlo_factor *table = s->nmove && s->nedge ? mw__zalloc(HLO_NAMES * sizeof *table) : NULL;
-    if (table) {
-        run_counts(s, table);
-        for (int64_t i = 0; i < s->nmove; i++) {
-            const hlo_factor *f = factor_of(table, s->move[i].computation, false);
-            if (f && f->called) multiply(e, &s->move[i], f);
-        }
-        mw__free(table, HLO_NAMES * sizeof *table);
-    }
-    s->nmove = s->nedge = 0;
 }

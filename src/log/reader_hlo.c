@@ -36,7 +36,7 @@ static bool is_word(char c)
            c == '.' || c == '-';
 }
 
-static const char *skip_word(const char *at)
+const char *mw__hlo_word_end(const char *at)
 {
     while (is_word(*at))
         at++;
@@ -54,7 +54,7 @@ const char *mw__hlo_operand(const char **at, int *ret_length)
             continue;
         }
         if (*p == '{' || *p == '[' || *p == '(') return NULL;
-        const char *end = skip_word(p + (*p == '%'));
+        const char *end = mw__hlo_word_end(p + (*p == '%'));
         if (end > p) {
             last = p;
             length = (int)MW_MIN(end - p, 1000);
@@ -79,7 +79,7 @@ const char *mw__hlo_attr(const hlo_op *op, const char *key)
 /* ---- instructions ------------------------------------------------------------------------------
  */
 
-static const char *skip_comment(const char *p)
+const char *mw__hlo_skip(const char *p)
 {
     for (;;) {
         p += strspn(p, " ,");
@@ -101,10 +101,10 @@ static bool add_shape(const char **at, int64_t *bytes, hlo_shape *first, int dep
             *bytes = shape.bytes < 0 || *bytes > INT64_C(1) << 60 ? -1 : *bytes + shape.bytes;
         return true;
     }
-    const char *p = skip_comment(*at + 1);
+    const char *p = mw__hlo_skip(*at + 1);
     while (*p != ')') {
         if (depth > 8 || !add_shape(&p, bytes, first, depth + 1)) return false;
-        p = skip_comment(p);
+        p = mw__hlo_skip(p);
     }
     *at = p + 1;
     return true;
@@ -115,7 +115,7 @@ static bool read_result(hlo_op *op, const char **at)
     const char *p = *at;
     op->tuple = *p == '(';
     op->bytes = 0;
-    if (op->tuple) p = skip_comment(p + 1);
+    if (op->tuple) p = mw__hlo_skip(p + 1);
     for (;;) {
         if (op->tuple && *p == ')') break;
         hlo_shape first = {.bits = 0};
@@ -129,7 +129,7 @@ static bool read_result(hlo_op *op, const char **at)
         op->bytes = bytes < 0 || op->bytes < 0 ? -1 : op->bytes + bytes;
         if (op->bytes > INT64_C(1) << 60) op->bytes = -1;
         if (!op->tuple) break;
-        p = skip_comment(p);
+        p = mw__hlo_skip(p);
     }
     *at = op->tuple ? p + 1 : p;
     return true;
@@ -145,13 +145,13 @@ static bool read_op(hlo_op *op, const char *text)
     }
     p += *p == '%';
     op->name = p;
-    p = skip_word(p);
+    p = mw__hlo_word_end(p);
     op->name_length = (int)MW_MIN(p - op->name, 200);
     if (p == op->name || strncmp(p, " = ", 3) != 0) return false;
     p += 3;
     if (!read_result(op, &p) || *p != ' ') return false;
     op->opcode = ++p;
-    p = skip_word(p);
+    p = mw__hlo_word_end(p);
     if (p == op->opcode || *p != '(') return false;
     op->opcode_length = (int)MW_MIN(p - op->opcode, 100);
     op->operands = p + 1;
@@ -160,222 +160,48 @@ static bool read_op(hlo_op *op, const char *text)
     return true;
 }
 
-/* ---- shardings ---------------------------------------------------------------------------------
- */
-
-static void check_rank(const hlo_op *op, mw_draft *d, const hlo_sharding *s, const hlo_shape *shape)
-{
-    if (s->kind != HLO_TILES_KIND || shape->ndim < 0 || s->ntile - s->nsub == shape->ndim) return;
-    mw_str text = {0};
-    mw__hlo_shape_str(shape, &text);
-    mw__problem(d, "sharding-rank", -1, -1, "give the op a sharding with one number per dim",
-                "The sharding of %.*s cuts %d dims, its tensor %s has %d.", op->name_length,
-                op->name, s->ntile - s->nsub, mw__str_text(&text), shape->ndim);
-    mw__str_done(&text);
-}
-
-static void keep_sharding(const hlo_op *op, const hlo_sharding *s)
-{
-    hlo_value *v = mw__hlo_value(op->s, mw__hlo_name_hash(op->name, op->name_length), true);
-    if (!v || s->length > 4000) return;
-    v->sharding = mw__explain_text(op->e, "%.*s", (int)s->length, s->at);
-    v->stated = true;
-}
-
-static void tell_elements(const hlo_op *op, mw_draft *d, const hlo_sharding *tuple)
-{
-    const char *p = tuple->at + 1, *end = tuple->at + tuple->length;
-    for (int i = 0; i < HLO_ELEMENTS && p < end; i++) {
-        hlo_sharding s;
-        p = skip_comment(p);
-        if (!mw__hlo_sharding_read(p, &s)) break;
-        const char *label = mw__explain_text(op->e, "element %d", i);
-        const hlo_shape *shape = op->tuple && i < op->nelement ? &op->element[i] : NULL;
-        mw__hlo_tell(op->e, d, label ? label : "", op->from, &s, shape, op->s->spmd, NULL);
-        if (shape) check_rank(op, d, &s, shape);
-        p += s.length;
-    }
-}
-
-/* What the sharding stands on: a custom call says a constraint, or a change to or from pieces. */
-static const char *role(const hlo_op *op)
-{
-    const char *target = mw__hlo_attr(op, "custom_call_target");
-    if (!target) return mw__hlo_is(op, "parameter") ? "an input" : "a value";
-    if (strncmp(target, "\"Sharding\"", 10) == 0) return "a sharding constraint";
-    if (strncmp(target, "\"SPMDFullToShardShape\"", 22) == 0)
-        return "from here on a manual region, whose shapes are one device's piece,";
-    if (strncmp(target, "\"SPMDShardToFullShape\"", 22) == 0)
-        return "the end of a manual region, from here on the shape is the whole tensor's,";
-    return "a custom call";
-}
-
-static bool sharding_op(const hlo_op *op)
-{
-    const char *at = mw__hlo_attr(op, "sharding");
-    hlo_sharding s;
-    if (!at || *at != '{' || !mw__hlo_sharding_read(at, &s)) return false;
-    op->s->shardings++;
-    mw_draft *d = mw__draft(op->e, op->line, "hlo", "sharding");
-    mw_str words = {0}, shape = {0};
-    mw__hlo_sharding_str(&s, &words);
-    if (!op->tuple)
-        mw__hlo_shape_str(&op->element[0], &shape);
-    else
-        mw__str_printf(&shape, "a tuple of %d", op->nelement);
-    const char *printed = mw__hlo_keep(op->e, &shape);
-    mw__draft_says(d, "%.*s, %s %s: %s.", op->name_length, op->name, role(op), printed,
-                   mw__str_text(&words));
-    mw__str_done(&words);
-    mw__fact(d, op->s->spmd ? "shape (one device's piece)" : "shape", MW_HOW_STATED, op->from, "%s",
-             printed);
-    if (op->s->spmd && s.kind == HLO_TILES_KIND)
-        mw__fact(d, "stage", MW_HOW_DERIVED, op->s->why,
-                 "after partitioning: the shape is local, the sharding speaks of the whole tensor");
-    if (s.kind == HLO_TUPLE)
-        tell_elements(op, d, &s);
-    else {
-        mw__hlo_tell(op->e, d, "", op->from, &s, op->tuple ? NULL : &op->element[0], op->s->spmd,
-                     NULL);
-        if (!op->tuple) check_rank(op, d, &s, &op->element[0]);
-    }
-    keep_sharding(op, &s);
-    mw__hlo_metadata(op, d);
-    return true;
-}
-
-/* Ops whose result lies as their operands do. */
-static bool elementwise(const hlo_op *op)
-{
-    static const char *const ops[] = {
-        "add",     "subtract", "multiply", "divide", "maximum", "minimum",     "power", "select",
-        "compare", "convert",  "negate",   "abs",    "tanh",    "exponential", "log",   "sqrt",
-        "rsqrt",   "and",      "or",       "not",    "copy",    "logistic",    "sine",  "cosine"};
-    for (int i = 0; i < MW_COUNT(ops); i++)
-        if (mw__hlo_is(op, ops[i])) return true;
-    return false;
-}
-
-static void follow(const hlo_op *op)
-{
-    const char *at = op->operands;
-    bool passes = mw__hlo_is(op, "copy") || mw__hlo_is(op, "bitcast") || mw__hlo_is(op, "convert");
-    for (int i = 0; i < 3; i++) {
-        int length;
-        const char *name = mw__hlo_operand(&at, &length);
-        if (!name) return;
-        const hlo_value *from = mw__hlo_value(op->s, mw__hlo_name_hash(name, length), false);
-        if (!from) continue;
-        hlo_value was = *from;
-        bool cut = elementwise(op) && was.sharding && strstr(was.sharding, "devices=");
-        if (!cut && !(passes && was.gather)) continue;
-        hlo_value *v = mw__hlo_value(op->s, mw__hlo_name_hash(op->name, op->name_length), true);
-        if (!v) return;
-        if (cut) v->sharding = was.sharding;
-        if (!passes) return;
-        v->gather = was.gather;
-        v->gather_dim = was.gather_dim;
-        v->gather_bytes = was.gather_bytes;
-        v->gather_groups = was.gather_groups;
-        return;
-    }
-}
-
-/* A tuple without annotation, of values whose shardings are known. */
-static void bare_tuple(const hlo_op *op)
-{
-    const char *at = op->operands;
-    mw_str text = {0};
-    bool stated = true;
-    for (int i = 0; i < op->nelement; i++) {
-        int length;
-        const char *name = mw__hlo_operand(&at, &length);
-        const hlo_value *v =
-            name ? mw__hlo_value(op->s, mw__hlo_name_hash(name, length), false) : NULL;
-        if (!v || !v->sharding || text.length > 8000) {
-            mw__str_done(&text);
-            return;
-        }
-        stated = stated && v->stated;
-        mw__str_printf(&text, "%s%s", i ? ", " : "{", v->sharding);
-    }
-    mw__str_putc(&text, '}');
-    if (!op->nelement || op->s->spmd) {
-        mw__str_done(&text);
-        return;
-    }
-    const char *kept = mw__hlo_keep(op->e, &text);
-    mw_draft *d = mw__draft(op->e, op->line, "hlo", "sharding");
-    mw__draft_says(d, "%.*s has no sharding of its own; that of its elements is %s.",
-                   op->name_length, op->name, kept);
-    mw__fact(d, "consistent sharding", stated ? MW_HOW_DERIVED : MW_HOW_ASSUMED,
-             stated ? "one sharding per element, as the elements are annotated"
-                    : "propagation through elementwise ops; the HLO after propagation settles it",
-             "%s", kept);
-}
-
 /* ---- computations ------------------------------------------------------------------------------
  */
-
-static void add_edge(const hlo_op *op, const char *name, int64_t runs)
-{
-    hlo_state *s = op->s;
-    if (s->nedge >= HLO_EDGES || !s->computation) return;
-    if (mw__grow(&s->edge, &s->cap_edge, s->nedge + 1, sizeof *s->edge) != MW_OK) {
-        mw_error_clear();
-        return;
-    }
-    const char *end = skip_word(name + (*name == '%'));
-    s->edge[s->nedge++] = (hlo_edge){.caller = s->computation,
-                                     .callee = mw__hlo_name_hash(name, end - name),
-                                     .times = runs,
-                                     .line = op->line->number};
-}
-
-static int64_t trip_count(const hlo_op *op)
-{
-    const char *at = strstr(op->attrs, "known_trip_count");
-    int64_t n = 0;
-    if (!at) return 0;
-    at += strcspn(at, "0123456789");
-    return mw__hlo_int(&at, &n) ? n : 0;
-}
-
-static void callees(const hlo_op *op)
-{
-    bool loop = mw__hlo_is(op, "while");
-    const char *body = mw__hlo_attr(op, loop ? "body" : "calls");
-    if (!body && mw__hlo_is(op, "call")) body = mw__hlo_attr(op, "to_apply");
-    if (!body) return;
-    add_edge(op, body, loop ? trip_count(op) : 1);
-    if (!loop) return;
-    int64_t runs = trip_count(op);
-    mw_draft *d = mw__draft(op->e, op->line, "hlo", "loop");
-    const char *end = skip_word(body + (*body == '%'));
-    if (runs)
-        mw__draft_says(d, "%.*s runs %.*s %lld times.", op->name_length, op->name,
-                       (int)MW_MIN(end - body, 200), body, (long long)runs);
-    else
-        mw__draft_says(d, "%.*s runs %.*s; the text does not say how often.", op->name_length,
-                       op->name, (int)MW_MIN(end - body, 200), body);
-    if (runs) mw__fact(d, "runs", MW_HOW_STATED, op->from, "%lld", (long long)runs);
-    mw__hlo_metadata(op, d);
-}
 
 static bool ends_spmd(const char *name, const char *end)
 {
     return end - name >= 5 && memcmp(end - 5, "_spmd", 5) == 0;
 }
 
-/* The module's head is told with what its lines held, when it is over. */
+/* What all of the module moves, once it is over. */
+static void tell_total(mw_explain *e, const hlo_state *s, const runs_total *total)
+{
+    mw_line line = {.number = s->last, .rank = -1};
+    mw_draft *d = mw__draft(e, &line, "hlo", "total");
+    int64_t first = mw__draft_entry(s->head) ? mw__draft_entry(s->head)->first : s->last;
+    mw__fact(d, "instructions", MW_HOW_DERIVED, "counted", "%lld", (long long)s->instructions);
+    if (!total->moves) {
+        mw__draft_says(d, "No collective in the HLO that begins in line %lld: every op is local.",
+                       (long long)first);
+        mw__fact(d, "collectives", MW_HOW_DERIVED, "counted", "none: every op is local");
+        return;
+    }
+    mw__runs_tell(d, total);
+    if (total->bytes >= 0)
+        mw__draft_says(d,
+                       "The HLO that begins in line %lld: %lld collective%s, %lld run%s, %lld B "
+                       "received per device%s.",
+                       (long long)first, (long long)total->moves, total->moves == 1 ? "" : "s",
+                       (long long)total->runs, total->runs == 1 ? "" : "s", (long long)total->bytes,
+                       total->unknown ? ", of one run where a loop has no count" : "");
+    else
+        mw__draft_says(d, "The HLO that begins in line %lld: %lld collective%s, %lld run%s.",
+                       (long long)first, (long long)total->moves, total->moves == 1 ? "" : "s",
+                       (long long)total->runs, total->runs == 1 ? "" : "s");
+}
+
+/* The module is over: loops around its collectives are known. */
 static void close_module(mw_explain *e, hlo_state *s)
 {
-    mw__hlo_resolve(e, s);
+    runs_total total;
+    mw__runs_resolve(e, &s->runs, &total);
     if (s->head && s->instructions) {
-        mw__fact(s->head, "instructions", MW_HOW_DERIVED, "counted", "%lld",
-                 (long long)s->instructions);
-        mw__fact(s->head, "collectives", MW_HOW_DERIVED, "counted", "%lld",
-                 (long long)s->collectives);
+        if (s->spmd || total.moves) tell_total(e, s, &total);
         if (!s->spmd && !s->collectives && s->shardings)
             mw__missing(e,
                         "the collectives of the HLO that begins in line %lld: it is printed "
@@ -384,9 +210,10 @@ static void close_module(mw_explain *e, hlo_state *s)
     }
     if (s->named) memset(s->value, 0, HLO_NAMES * sizeof *s->value);
     s->named = false;
+    mw__hlo_frames_clear(&s->frames);
     s->head = NULL;
     s->computation = 0;
-    s->open = s->spmd = false;
+    s->open = s->spmd = s->entry = false;
     s->instructions = s->collectives = s->shardings = 0;
 }
 
@@ -396,7 +223,7 @@ static bool module_line(mw_explain *e, hlo_state *s, const mw_line *line, const 
     close_module(e, s);
     s->open = true;
     s->partitions = 0;
-    const char *name = line->text + 10, *end = skip_word(name);
+    const char *name = line->text + 10, *end = mw__hlo_word_end(name);
     const char *parts = strstr(end, "num_partitions=");
     int64_t n;
     if (parts && (parts += 15, mw__hlo_int(&parts, &n))) s->partitions = n;
@@ -422,11 +249,12 @@ static bool computation_line(mw_explain *e, hlo_state *s, const mw_line *line)
     bool entry = strncmp(p, "ENTRY ", 6) == 0;
     if (line->length < 3 || line->text[line->length - 1] != '{') return false;
     if (entry) p += 6;
-    const char *name = p + (*p == '%'), *end = skip_word(name);
+    const char *name = p + (*p == '%'), *end = mw__hlo_word_end(name);
     bool head = strncmp(end, " (", 2) == 0 && strstr(end, ") -> ");
     if (end == name || (!head && !(strcmp(end, " {") == 0 && (entry || s->open)))) return false;
     mw__explain_once(e);
     s->open = true;
+    s->entry = entry;
     s->computation = mw__hlo_name_hash(name, end - name);
     if (!ends_spmd(name, end)) return true;
     s->spmd = true;
@@ -447,6 +275,11 @@ static mw_status hlo_line(mw_explain *e, void *state, const mw_line *line, bool 
     hlo_state *s = state;
     const char *t = line->text;
     *ret_taken = true;
+    s->last = line->number;
+    if (s->open && !s->computation && mw__hlo_frames_line(e, &s->frames, line)) {
+        mw__explain_once(e);
+        return MW_OK;
+    }
     if (line->length == 1 && *t == '}' && s->computation) {
         mw__explain_once(e);
         s->computation = 0;
@@ -465,14 +298,14 @@ static mw_status hlo_line(mw_explain *e, void *state, const mw_line *line, bool 
     op.from = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
     if (!op.from) return MW_NOMEM();
     s->instructions++;
-    callees(&op);
+    mw__hlo_callees(&op);
     if (mw__hlo_collective(&op)) return MW_OK;
     if (mw__hlo_is(&op, "dot")) mw__hlo_dot(&op);
-    if (sharding_op(&op)) return MW_OK;
-    if (mw__hlo_is(&op, "tuple"))
-        bare_tuple(&op);
-    else
-        follow(&op);
+    bool marked = mw__hlo_sharding_op(&op);
+    if (mw__hlo_is(&op, "tuple")) {
+        if (!marked) mw__hlo_tuple(&op);
+    } else if (!marked || mw__hlo_is(&op, "parameter"))
+        mw__hlo_follow(&op);
     return MW_OK;
 }
 
@@ -486,8 +319,8 @@ static void hlo_done(void *state)
 {
     hlo_state *s = state;
     mw__free(s->value, s->value ? HLO_NAMES * sizeof *s->value : 0);
-    mw__free(s->edge, (size_t)s->cap_edge * sizeof *s->edge);
-    mw__free(s->move, (size_t)s->cap_move * sizeof *s->move);
+    mw__runs_done(&s->runs);
+    mw__hlo_frames_done(&s->frames);
 }
 
 const mw_reader_kind mw_reader_hlo = {.name = "hlo",
