@@ -35,6 +35,7 @@ typedef struct mw_event {
     const char *why;       /* MOVE: what made it necessary; "" where it was asked for */
     int64_t recv_bytes;    /* MOVE: received by this rank */
     int64_t recv_bytes_most; /* MOVE: by the rank that receives most */
+    int64_t recv_bytes_all;  /* MOVE: by all ranks together */
     int asked;
     const char *
         dispatch; /* the lines that DTensor's log would have; "" unless the launch asked for them */

@@ -14,6 +14,7 @@
 #include <meshwise/ops.h>
 #include <meshwise/op.h>
 #include <meshwise/log.h>
+#include <meshwise/graph.h>
 #include <meshwise/verify.h>
 /* clang-format on */
 

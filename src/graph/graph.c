@@ -22,12 +22,14 @@ mw_status mw__graph_new(const char *name, mw_graph **ret)
 void mw__graph_free(mw_graph *graph)
 {
     if (!graph) return;
+    mw__str_done(&graph->text);
     mw__free(graph->value, (size_t)graph->cap_value * sizeof(mw_ssa *));
     mw__arena_done(&graph->arena);
     mw__free(graph, sizeof *graph);
 }
 
-/* ---- meshes ----------------------------------------------------------------------------------- */
+/* ---- meshes -----------------------------------------------------------------------------------
+ */
 
 /* Do both have the same ranks of the launch, in whatever order? */
 static bool same_ranks(const mw_mesh *a, const mw_mesh *b)
@@ -48,8 +50,8 @@ static mw_status other_ranks(const mw_graph *graph, const mw_mesh *mesh)
     char a[256], b[256];
     (void)mw_mesh_print(graph->mesh[0], a, sizeof a);
     (void)mw_mesh_print(mesh, b, sizeof b);
-    mw_status status = MW_FAIL(MW_ERR_ARG, "mesh %s has other ranks than mesh %s of this program",
-                               b, a);
+    mw_status status =
+        MW_FAIL(MW_ERR_ARG, "mesh %s has other ranks than mesh %s of this program", b, a);
     mw__error_hint("the meshes of one program must name the same ranks; they may differ in shape, "
                    "axes and order");
     return status;
@@ -75,7 +77,8 @@ mw_status mw__graph_add_mesh(mw_graph *graph, mw_mesh *mesh, const char *name, i
     return MW_OK;
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values -----------------------------------------------------------------------------------
+ */
 
 static bool name_taken(const mw_graph *graph, const char *name, const mw_ssa *but)
 {
@@ -134,7 +137,8 @@ static mw_layout open_layout(const mw_meta *meta)
     return l;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
 
 static void link_before(mw_graph *graph, mw_node *node, mw_node *at)
 {
@@ -183,8 +187,8 @@ static void set_operand(mw_node *node, int i, mw_ssa *value)
     node->in_meta[i] = mw__ssa_meta(value);
 }
 
-mw_status mw__graph_input(mw_graph *graph, mw_mesh *mesh, const mw_layout *layout,
-                          const char *name, mw_node **ret)
+mw_status mw__graph_input(mw_graph *graph, mw_mesh *mesh, const mw_layout *layout, const char *name,
+                          mw_node **ret)
 {
     mw_node *node;
     MW_TRY(new_node(graph, MW_NODE_INPUT, 0, 1, &node));
@@ -269,8 +273,7 @@ mw_status mw__graph_op(mw_graph *graph, mw_node *at, const mw_op *op, const mw_a
 {
     const mw_op_info *info;
     MW_TRY(mw__op_info(op, &info));
-    if (!graph->nmesh)
-        return MW_FAIL(MW_ERR_ARG, "%s: the program has no mesh", info->schema.name);
+    if (!graph->nmesh) return MW_FAIL(MW_ERR_ARG, "%s: the program has no mesh", info->schema.name);
     mw_node probe = {.op = op, .nin = nin, .in = (mw_ssa **)in};
     mw_mesh *mesh;
     MW_TRY(one_mesh(graph, &probe, &mesh));
@@ -360,7 +363,8 @@ mw_status mw__graph_note(mw_graph *graph, const char **ret, const char *format, 
     return MW_OK;
 }
 
-/* ---- looking ---------------------------------------------------------------------------------- */
+/* ---- looking ----------------------------------------------------------------------------------
+ */
 
 bool mw__node_writes(const mw_node *node)
 {
@@ -385,7 +389,8 @@ int mw__ssa_uses(const mw_graph *graph, const mw_ssa *value)
     return uses;
 }
 
-/* ---- changing --------------------------------------------------------------------------------- */
+/* ---- changing ---------------------------------------------------------------------------------
+ */
 
 void mw__graph_replace(mw_graph *graph, mw_ssa *from, mw_ssa *to, mw_node *at, bool results)
 {

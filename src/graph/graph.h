@@ -17,9 +17,10 @@
 #include "ops/table.h"
 #include "plan/plan.h"
 
+#include <meshwise/graph.h>
+
 typedef struct mw_node mw_node;
 typedef struct mw_ssa mw_ssa;
-typedef struct mw_graph mw_graph;
 
 /* ---- why an axis lies where it lies ------------------------------------------------------------
  * One link of a chain that ends at an annotation: the value got (part of) an axis on a dim through
@@ -29,10 +30,11 @@ typedef struct mw_origin {
     int dim;                /* -1: partial over the axis */
     int16_t axis;
     int32_t major, size;
-    const mw_ssa *from;  /* NULL: the value's own annotation */
-    const mw_node *via;  /* NULL likewise */
-    const char *factor;  /* letter of the rule of `via`; "" likewise */
-    const char *because; /* "mark_sharding", "argument", "result": what kind of annotation; else "" */
+    const mw_ssa *from; /* NULL: the value's own annotation */
+    const mw_node *via; /* NULL likewise */
+    const char *factor; /* letter of the rule of `via`; "" likewise */
+    const char
+        *because; /* "mark_sharding", "argument", "result": what kind of annotation; else "" */
 } mw_origin;
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -45,7 +47,7 @@ struct mw_ssa {
     mw_layout layout; /* global shape and dtype; canonical; `open` dims are not decided */
     bool stated;      /* its text states a layout: an annotation, not something inferred */
     uint8_t priority[MW_MAX_DIMS]; /* of an annotation, by dim: 0 propagates first */
-    bool mutated;     /* it shares memory with what some node writes in place */
+    bool mutated;                  /* it shares memory with what some node writes in place */
     mw_origin *origin;
 };
 
@@ -72,32 +74,32 @@ typedef enum mw_fill { MW_FILL_DATA, MW_FILL_RANDN, MW_FILL_RAND } mw_fill;
 struct mw_node {
     mw_node *prev, *next; /* in program order */
     mw_node_kind kind;
-    const mw_op *op;    /* OP */
-    const mw_arg *arg;  /* OP: [narg] in schema order; operands are counted in `in` */
+    const mw_op *op;   /* OP */
+    const mw_arg *arg; /* OP: [narg] in schema order; operands are counted in `in` */
     int narg;
-    mw_ssa **in;        /* [nin] */
+    mw_ssa **in; /* [nin] */
     int nin;
-    mw_ssa **out;       /* [nout] */
+    mw_ssa **out; /* [nout] */
     int nout;
-    mw_meta *in_meta;   /* [nin] of `in`, kept beside them for mw__node_call */
+    mw_meta *in_meta; /* [nin] of `in`, kept beside them for mw__node_call */
 
-    mw_fill fill;       /* CONST */
+    mw_fill fill; /* CONST */
     uint64_t seed;
-    const void *data;   /* CONST: row-major, of the result's dtype; in the arena */
+    const void *data; /* CONST: row-major, of the result's dtype; in the arena */
 
-    mw_step_kind step;  /* STEP */
-    uint32_t axes;      /* STEP: the mesh axes whose ranks talk */
-    int dim, to_dim;    /* STEP: -1 where it has none */
+    mw_step_kind step;                    /* STEP */
+    uint32_t axes;                        /* STEP: the mesh axes whose ranks talk */
+    int dim, to_dim;                      /* STEP: -1 where it has none */
     int64_t recv_bytes, recv_bytes_total; /* STEP: of the rank that receives most; of all */
-    bool asked;         /* STEP: the user wrote where it lies */
-    const char *because; /* why it is there; "" */
+    bool asked;                           /* STEP: the user wrote where it lies */
+    const char *because;                  /* why it is there; "" */
     const mw_alternative *alternative;
     int nalternative;
 
-    mw_site site;       /* of the user's call; file NULL: none */
-    const char *chain;  /* "llama/block"; "" */
-    void *bound;        /* INPUT: what capture bound to it (a tensor of the rank); NULL: a parameter */
-    int mark;           /* for passes: 0 between them */
+    mw_site site;      /* of the user's call; file NULL: none */
+    const char *chain; /* "llama/block"; "" */
+    void *bound; /* INPUT: what capture bound to it (a tensor of the rank); NULL: a parameter */
+    int mark;    /* for passes: 0 between them */
 };
 
 /* ---- graphs --------------------------------------------------------------------------------- */
@@ -105,7 +107,7 @@ enum { MW_GRAPH_MESHES = 8 };
 
 struct mw_graph {
     mw_arena arena;
-    const char *name; /* "main" */
+    const char *name;               /* "main" */
     mw_mesh *mesh[MW_GRAPH_MESHES]; /* interned, or owned by the caller: outlive the graph */
     const char *mesh_name[MW_GRAPH_MESHES];
     int nmesh;
@@ -116,6 +118,7 @@ struct mw_graph {
     int nresult;
     int64_t nnode;
     bool placed; /* every value lies as its layout says: after `reshard` */
+    mw_str text; /* what mw_graph_text has given out */
 };
 
 /* A graph without nodes; `name` is copied. Freed by mw__graph_free (NULL is fine). Local. */
@@ -128,7 +131,8 @@ MW_NODISCARD mw_status mw__graph_add_mesh(mw_graph *graph, mw_mesh *mesh, const 
                                           int *ret_index);
 
 /* ---- building. Nodes go before `at` (NULL: to the end). Metas, layouts and names are worked out;
- * results are open in all dims. `name` (NULL: a number) is made unique. -------------------------- */
+ * results are open in all dims. `name` (NULL: a number) is made unique. --------------------------
+ */
 MW_NODISCARD mw_status mw__graph_input(mw_graph *graph, mw_mesh *mesh, const mw_layout *layout,
                                        const char *name, mw_node **ret);
 MW_NODISCARD mw_status mw__graph_const(mw_graph *graph, mw_node *at, mw_mesh *mesh,
@@ -161,7 +165,7 @@ int mw__ssa_uses(const mw_graph *graph, const mw_ssa *value); /* by nodes and as
 /* Every use of `from` by nodes from `at` on (NULL: from the first) and, if `results`, as a result,
  * becomes `to`. */
 void mw__graph_replace(mw_graph *graph, mw_ssa *from, mw_ssa *to, mw_node *at, bool results);
-void mw__graph_erase(mw_graph *graph, mw_node *node); /* its results have no uses */
+void mw__graph_erase(mw_graph *graph, mw_node *node);             /* its results have no uses */
 void mw__graph_move(mw_graph *graph, mw_node *node, mw_node *at); /* before `at` */
 /* Sets `mutated` of all values anew, after nodes were added. */
 void mw__graph_mutated(mw_graph *graph);
@@ -171,10 +175,20 @@ void mw__graph_mutated(mw_graph *graph);
 void mw__graph_print(const mw_graph *graph, mw_str *to);
 void mw__node_print(const mw_graph *graph, const mw_node *node, mw_str *to); /* one line, no end */
 
-/* Reads a text; `mesh` (may be NULL) is the one that it means by @m where it states none. The
- * meshes that the text states are interned for the process. MW_ERR_PARSE with line, column and
- * caret; MW_ERR_ARG for an unknown op, with the nearest name; MW_ERR_SHAPE where types disagree. */
-MW_NODISCARD mw_status mw__graph_parse(const char *text, mw_mesh *mesh, mw_graph **ret);
+/* Reads a text, as mw_graph_parse; `mesh` (may be NULL) is interned. MW_ERR_PARSE with line, column
+ * and caret; MW_ERR_ARG for an unknown op, with the nearest name; MW_ERR_SHAPE where types
+ * disagree. */
+MW_NODISCARD mw_status mw__graph_parse(const char *text, const char *file, mw_mesh *mesh,
+                                       mw_graph **ret);
+
+/* ---- meshes ----------------------------------------------------------------------------------
+ * The layout on `to` that has the owners of `layout` on `from`, a mesh of the same ranks; `open`
+ * dims stay so. MW_ERR_LAYOUT where there is none. Pure. */
+MW_NODISCARD mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout,
+                                          const mw_mesh *to, mw_layout *ret);
+
+/* Element `index` of what `fill` draws (RANDN, RAND): by seed and index alone. Pure. */
+double mw__fill_at(mw_fill fill, uint64_t seed, int64_t index);
 
 /* ---- checking --------------------------------------------------------------------------------
  * What every graph keeps: values are defined before they are used, metas are those of the rules,

@@ -5,7 +5,8 @@
  *             tensor(list) randn(sizes, seed=) rand(sizes, seed=) mark_sharding(expr [, text])
  *             redistribute(expr) all_gather(expr, axes=[x], dim=0) ...      (any call with axes=)
  *     args  = [ [ word "=" ] arg { "," [ word "=" ] arg } ] ;
- *     arg   = expr | number | "True" | "False" | "None" | string | dtype | "@" name | "[" args "]" ;
+ *     arg   = expr | number | "True" | "False" | "None" | string | dtype | "@" name | "[" args "]"
+ * ;
  */
 #include "graph/ir_parse.h"
 #include "run/run.h"
@@ -15,7 +16,8 @@
 
 static mw_status read_arg(ir_parser *p, ir_args *args);
 
-/* ---- static values ---------------------------------------------------------------------------- */
+/* ---- static values ----------------------------------------------------------------------------
+ */
 
 static mw_status read_string(ir_parser *p, const char **ret)
 {
@@ -58,10 +60,8 @@ static bool read_constant(const char *word, mw_arg *ret)
         const char *word;
         mw_arg arg;
     } known[] = {
-        {"None", {.kind = MW_ARG_NONE}},
-        {"True", {.kind = MW_ARG_BOOL, .i = 1}},
-        {"true", {.kind = MW_ARG_BOOL, .i = 1}},
-        {"False", {.kind = MW_ARG_BOOL, .i = 0}},
+        {"None", {.kind = MW_ARG_NONE}},          {"True", {.kind = MW_ARG_BOOL, .i = 1}},
+        {"true", {.kind = MW_ARG_BOOL, .i = 1}},  {"False", {.kind = MW_ARG_BOOL, .i = 0}},
         {"false", {.kind = MW_ARG_BOOL, .i = 0}},
     };
     for (int i = 0; i < MW_COUNT(known); i++)
@@ -75,7 +75,8 @@ static bool read_constant(const char *word, mw_arg *ret)
     return dtype != MW_DTYPE_NONE;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------ */
+/* ---- lists ------------------------------------------------------------------------------------
+ */
 
 static bool starts_number(const char *at)
 {
@@ -169,7 +170,8 @@ static mw_status read_list(ir_parser *p, ir_args *args, mw_arg *ret)
     return tensors ? tensor_list(p, args, close, ret) : int_list(p, begin, close, ret);
 }
 
-/* ---- arguments -------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------
+ */
 
 static mw_status read_value(ir_parser *p, ir_args *args, mw_arg *ret)
 {
@@ -214,9 +216,9 @@ static mw_status read_arg(ir_parser *p, ir_args *args)
     if (given->name && strcmp(given->name, "axes") == 0) { /* names of mesh axes, as they stand */
         const char *end = p->at + strcspn(p->at, "]\n");
         if (*p->at != '[' || *end != ']') return ir_fail(p, p->at, "expected axes like [x, y]");
-        given->value = (mw_arg){.kind = MW_ARG_SYMBOL,
-                                .s = mw__arena_strndup(&p->scratch, p->at + 1,
-                                                       (size_t)(end - p->at - 1))};
+        given->value =
+            (mw_arg){.kind = MW_ARG_SYMBOL,
+                     .s = mw__arena_strndup(&p->scratch, p->at + 1, (size_t)(end - p->at - 1))};
         p->at = end + 1;
         return given->value.s ? MW_OK : MW_NOMEM();
     }
@@ -233,7 +235,8 @@ static mw_status read_args(ir_parser *p, ir_args *args)
     return ir_expect(p, ")");
 }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops --------------------------------------------------------------------------------------
+ */
 
 /* torch takes x.view(3, 4) for x.view([3, 4]): ints one by one where a list of ints is wanted. */
 static mw_status gather_ints(ir_parser *p, const mw_schema *schema, ir_args *args)
@@ -321,7 +324,8 @@ static mw_status call_op(ir_parser *p, const char *word, const char *at, const i
     return ir_failed_at(p, at, first.code);
 }
 
-/* ---- marks and movements ---------------------------------------------------------------------- */
+/* ---- marks and movements ----------------------------------------------------------------------
+ */
 
 static mw_status layout_of(ir_parser *p, const mw_ssa *x, mw_mesh *mesh, const char *text,
                            const char *at, mw_layout *ret)
@@ -402,7 +406,8 @@ static mw_status call_step(ir_parser *p, mw_step_kind kind, const char *at, cons
     return MW_OK;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------ */
+/* ---- expressions ------------------------------------------------------------------------------
+ */
 
 static mw_status call(ir_parser *p, const char *word, const char *at, ir_args *args, mw_ssa **ret,
                       int cap, int *ret_n)

@@ -1,11 +1,10 @@
 /* Reads a program's text: meshes, the function, its statements. Expressions are ir_expr.c's.
  *
- *     file  = { "mesh" "@" name "=" "[" axis "=" int { "," ... } "]" [ "ids" "=" "[" ints "]" ] } func ;
- *     func  = "func" "@" name "(" [ param { "," param } ] ")" "{" { stmt } "}" ;
- *     param = "%" name ":" type [ "=" expr ] ;
- *     stmt  = [ names "=" ] expr [ ":" type { "," type } ] [ ";" remark to the line's end ]
- *           | "return" [ expr { "," expr } ] ;
- *     type  = layout [ "on" "@" name ] [ "p" int | "p(" ints ")" ] ;
+ *     file  = { "mesh" "@" name "=" "[" axis "=" int { "," ... } "]" [ "ids" "=" "[" ints "]" ] }
+ * func ; func  = "func" "@" name "(" [ param { "," param } ] ")" "{" { stmt } "}" ; param = "%"
+ * name ":" type [ "=" expr ] ; stmt  = [ names "=" ] expr [ ":" type { "," type } ] [ ";" remark to
+ * the line's end ] | "return" [ expr { "," expr } ] ; type  = layout [ "on" "@" name ] [ "p" int |
+ * "p(" ints ")" ] ;
  *
  * `#` and `//` begin a comment. A statement without names that marks a value re-places its name. */
 #include "graph/ir_parse.h"
@@ -14,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors -----------------------------------------------------------------------------------
+ */
 
 static const char *line_of(const ir_parser *p, const char *at, int *ret_number)
 {
@@ -51,7 +51,8 @@ mw_status ir_failed_at(const ir_parser *p, const char *at, mw_status status)
     return status;
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------- */
+/* ---- tokens -----------------------------------------------------------------------------------
+ */
 
 void ir_space(ir_parser *p)
 {
@@ -117,7 +118,8 @@ mw_status ir_int(ir_parser *p, int64_t *ret)
     return MW_OK;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 static ir_name *slot_of(const ir_parser *p, const char *name)
 {
@@ -157,7 +159,8 @@ mw_status ir_define(ir_parser *p, const char *name, mw_ssa *value)
     return MW_OK;
 }
 
-/* ---- meshes and types ------------------------------------------------------------------------- */
+/* ---- meshes and types -------------------------------------------------------------------------
+ */
 
 static mw_status read_mesh(ir_parser *p)
 {
@@ -177,12 +180,14 @@ static mw_status read_mesh(ir_parser *p)
         text = mw__arena_printf(&p->scratch, "%s %.*s", text, (int)(p->at - ids), ids);
     }
     if (!text) return MW_NOMEM();
-    mw_mesh *mesh, *lasting;
-    MW_TRY(ir_failed_at(p, first, mw_mesh_parse(text, &mesh)));
-    mw_status status = mw__mesh_intern(mesh, &lasting);
-    mw_mesh_unref(mesh);
-    MW_TRY(status);
+    mw_mesh *mesh, *lasting = p->given;
     int index;
+    if (!lasting || p->graph->nmesh) { /* the caller's takes the place of the first */
+        MW_TRY(ir_failed_at(p, first, mw_mesh_parse(text, &mesh)));
+        mw_status status = mw__mesh_intern(mesh, &lasting);
+        mw_mesh_unref(mesh);
+        MW_TRY(status);
+    }
     return ir_failed_at(p, first, mw__graph_add_mesh(p->graph, lasting, name, &index));
 }
 
@@ -238,7 +243,8 @@ static mw_status read_type(ir_parser *p, mw_mesh **ret_mesh, mw_layout *ret, uin
 {
     ir_space(p);
     int number;
-    if (!p->graph->nmesh) return ir_fail(p, p->at, "a type before any mesh: state one, or give --mesh");
+    if (!p->graph->nmesh)
+        return ir_fail(p, p->at, "a type before any mesh: state one, or give --mesh");
     MW_TRY(type_mesh(p, ret_mesh));
     mw_status status = mw__layout_read(*ret_mesh, line_of(p, p->at, &number), &p->at, ret);
     MW_TRY(ir_failed_at(p, p->at, status));
@@ -255,17 +261,16 @@ static bool says_nothing(const mw_layout *l)
 {
     for (int d = 0; d < l->ndim; d++)
         if (!l->dim[d].open || l->dim[d].ncut) return false;
-    return l->npartial == 0 && l->ndim > 0;
+    return l->npartial == 0;
 }
 
 /* A stated type on a value whose dtype and shape are known. */
-static mw_status state_type(ir_parser *p, mw_ssa *v, mw_graph *graph)
+static mw_status state_type(ir_parser *p, mw_ssa *v)
 {
     const char *at = (ir_space(p), p->at);
     mw_layout layout;
     mw_mesh *mesh;
     uint8_t priority[MW_MAX_DIMS] = {0};
-    (void)graph;
     MW_TRY(read_type(p, &mesh, &layout, priority));
     if (layout.dtype == MW_DTYPE_NONE) layout.dtype = v->layout.dtype;
     mw_meta want = mw__ssa_meta(v), got = {(mw_dtype)layout.dtype, layout.ndim, {0}};
@@ -287,12 +292,14 @@ static mw_status state_type(ir_parser *p, mw_ssa *v, mw_graph *graph)
         return ir_fail(p, at, "%%%s lies on another mesh than its operands", v->name);
     v->mesh = mesh;
     v->layout = layout;
-    v->stated = !says_nothing(&layout);
+    v->stated =
+        !says_nothing(&layout) || v->def->kind == MW_NODE_MARK || v->def->kind == MW_NODE_STEP;
     memcpy(v->priority, priority, sizeof priority);
     return MW_OK;
 }
 
-/* ---- remarks ---------------------------------------------------------------------------------- */
+/* ---- remarks ----------------------------------------------------------------------------------
+ */
 
 /* `; because: text. 64 B received per rank, 128 B in all`, or `; asked: ...` */
 static mw_status read_remark(ir_parser *p, mw_node *node)
@@ -327,7 +334,17 @@ static mw_status read_remark(ir_parser *p, mw_node *node)
     return MW_OK;
 }
 
-/* ---- statements ------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------
+ */
+
+/* Nodes made since `first` stand on the line of `at`, which only moves on. */
+static void set_sites(ir_parser *p, const char *at, int64_t first)
+{
+    for (; p->counted < at; p->counted++)
+        p->line += *p->counted == '\n';
+    for (int64_t i = first; i < p->graph->nvalue; i++)
+        p->graph->value[i]->def->site = (mw_site){p->file, p->line, ""};
+}
 
 static mw_status name_result(ir_parser *p, mw_ssa *v, const char *name, const char *at)
 {
@@ -366,7 +383,8 @@ static bool names_follow(ir_parser *p)
     return *c == '=' && c[1] != '=';
 }
 
-/* A value that several names or none would share gets a name of its own by a movement of nothing. */
+/* A value that several names or none would share gets a name of its own by a movement of nothing.
+ */
 static mw_status read_statement(ir_parser *p)
 {
     char name[NAMES][IR_NAME];
@@ -383,9 +401,11 @@ static mw_status read_statement(ir_parser *p)
     if (nname && nname != n)
         return ir_fail(p, expr, "%d name%s for %d result%s", nname, nname == 1 ? "" : "s", n,
                        n == 1 ? "" : "s");
+    set_sites(p, begin, before);
     bool fresh = n > 0 && out[0]->id >= before;
-    if (nname && !fresh) return ir_fail(p, expr, "%%%s is another name for %%%s: give it a call",
-                                        name[0], out[0]->name);
+    if (nname && !fresh)
+        return ir_fail(p, expr, "%%%s is another name for %%%s: give it a call", name[0],
+                       out[0]->name);
     if (!nname && n == 1 && out[0]->def->kind == MW_NODE_MARK && fresh)
         MW_TRY(ir_define(p, out[0]->def->in[0]->name, out[0]));
     for (int i = 0; i < nname; i++)
@@ -393,7 +413,7 @@ static mw_status read_statement(ir_parser *p)
     if (fresh && ir_take(p, ":"))
         for (int i = 0; i < n; i++) {
             if (i) MW_TRY(ir_expect(p, ","));
-            MW_TRY(state_type(p, out[i], p->graph));
+            MW_TRY(state_type(p, out[i]));
         }
     if (!fresh && p->at == begin) return ir_fail(p, begin, "expected a statement");
     return n ? read_remark(p, out[0]->def) : MW_OK;
@@ -403,16 +423,20 @@ static mw_status read_return(ir_parser *p)
 {
     mw_ssa *value[NAMES];
     int n = 0, one;
+    const char *begin = p->at;
+    int64_t before = p->graph->nvalue;
     if (ir_sees(p, "}")) return mw__graph_results(p->graph, value, 0);
     do {
         if (n == NAMES) return ir_fail(p, p->at, "more than %d results", NAMES);
         MW_TRY(ir_expr(p, &value[n], 1, &one));
         n++;
     } while (ir_take(p, ","));
+    set_sites(p, begin, before);
     return mw__graph_results(p->graph, value, n);
 }
 
-/* ---- the function ----------------------------------------------------------------------------- */
+/* ---- the function -----------------------------------------------------------------------------
+ */
 
 /* A parameter with data is a constant that lies as its type says. */
 static mw_status read_param(ir_parser *p)
@@ -437,12 +461,14 @@ static mw_status read_param(ir_parser *p)
         return name_result(p, node->out[0], name, at);
     }
     const char *expr = (ir_space(p), p->at), *after;
+    int64_t before = p->graph->nvalue;
     mw_ssa *value;
     int n;
     MW_TRY(ir_expr(p, &value, 1, &n));
+    set_sites(p, at, before);
     after = p->at;
     p->at = type;
-    MW_TRY(state_type(p, value, p->graph));
+    MW_TRY(state_type(p, value));
     p->at = after;
     if (ir_lookup(p, value->name) == value) return ir_fail(p, expr, "expected data");
     return name_result(p, value, name, at);
@@ -479,19 +505,19 @@ static mw_status read_file(ir_parser *p)
     int index;
     while (ir_take(p, "mesh"))
         MW_TRY(read_mesh(p));
-    if (!p->graph->nmesh && p->given)
-        MW_TRY(mw__graph_add_mesh(p->graph, p->given, NULL, &index));
+    if (!p->graph->nmesh && p->given) MW_TRY(mw__graph_add_mesh(p->graph, p->given, NULL, &index));
     MW_TRY(read_function(p));
     mw__graph_mutated(p->graph);
     return MW_OK;
 }
 
-mw_status mw__graph_parse(const char *text, mw_mesh *mesh, mw_graph **ret)
+mw_status mw__graph_parse(const char *text, const char *file, mw_mesh *mesh, mw_graph **ret)
 {
-    ir_parser p = {.text = text, .at = text, .given = mesh};
+    ir_parser p = {.text = text, .at = text, .counted = text, .line = 1, .given = mesh};
     MW_TRY(mw__graph_new("main", &p.graph));
     mw__arena_init(&p.scratch);
-    mw_status status = read_file(&p);
+    if (file) p.file = mw__arena_strndup(&p.graph->arena, file, strlen(file));
+    mw_status status = file && !p.file ? MW_NOMEM() : read_file(&p);
     mw__arena_done(&p.scratch);
     if (status != MW_OK) {
         mw__graph_free(p.graph);

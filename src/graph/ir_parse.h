@@ -14,6 +14,9 @@ typedef struct ir_name {
 
 typedef struct ir_parser {
     const char *text, *at;
+    const char *file;    /* in the graph's arena, or NULL */
+    const char *counted; /* lines before this are counted in `line` */
+    int line;
     mw_mesh *given; /* that of the caller, or NULL */
     mw_graph *graph;
     mw_arena scratch;
@@ -24,9 +27,9 @@ typedef struct ir_parser {
 
 /* A value in an argument list: a static one, or a tensor, or a list of tensors. */
 typedef struct ir_value {
-    mw_arg arg;    /* TENSOR, TENSORS: first counts `tensor` */
+    mw_arg arg; /* TENSOR, TENSORS: first counts `tensor` */
     mw_ssa **tensor;
-    bool nested;   /* a list that is no argument by itself: data */
+    bool nested;      /* a list that is no argument by itself: data */
     const char *data; /* where that list begins */
 } ir_value;
 
@@ -43,7 +46,7 @@ mw_status ir_fail(const ir_parser *p, const char *at, const char *format, ...) M
 mw_status ir_failed_at(const ir_parser *p, const char *at, mw_status status);
 
 void ir_space(ir_parser *p);
-bool ir_take(ir_parser *p, const char *word);        /* a sign, or a whole word */
+bool ir_take(ir_parser *p, const char *word); /* a sign, or a whole word */
 bool ir_sees(ir_parser *p, const char *word);
 mw_status ir_expect(ir_parser *p, const char *word);
 /* A name ([A-Za-z_0-9.:]+ as `more` allows) into `to`; false where none begins here. */

@@ -27,7 +27,8 @@ static void type_str(const mw_graph *graph, const mw_ssa *v, mw_str *to)
     mw__str_putc(to, ')');
 }
 
-/* ---- constants -------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------
+ */
 
 static void element_str(const void *at, mw_dtype dtype, mw_str *to)
 {
@@ -76,7 +77,8 @@ static void const_str(const mw_node *node, mw_str *to)
     mw__str_putc(to, ')');
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------
+ */
 
 static void operand_str(const mw_node *node, int i, mw_str *to)
 {
@@ -181,7 +183,8 @@ void mw__node_print(const mw_graph *graph, const mw_node *node, mw_str *to)
     why_str(node, to);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------
+ */
 
 static void mesh_str(const mw_graph *graph, int i, mw_str *to)
 {

@@ -76,6 +76,7 @@ static mw_status send_move(mw_rank *rank, const mw_redist *redist, const mw_hop 
                       .why = reason->why,
                       .recv_bytes = hop->recv_bytes,
                       .recv_bytes_most = hop->step->recv_bytes,
+                      .recv_bytes_all = hop->step->recv_bytes_total,
                       .asked = reason->asked,
                       .dispatch = mw__str_text(&dispatch),
                       .site = rank->site,

@@ -119,6 +119,27 @@ static mw_tensor *mark(mw_rank *rank, mw_tensor *t, mw_redist *redist)
     return t;
 }
 
+mw_status mw__tensor_replace(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const mw_layout *to,
+                             const mw_reason *reason)
+{
+    mw_redist *redist;
+    mw_tensor *placed;
+    mw_status status = on_its_mesh(t, mesh);
+    if (status == MW_OK) status = mw__redist_get(rank, t->type, to, &redist);
+    if (status != MW_OK) {
+        refuse(rank, reason->op, t, status);
+        return status;
+    }
+    if (redist->plan.nstep == 0) return MW_OK;
+    status = mw__redist_run(rank, redist, t, reason, &placed);
+    if (status != MW_OK) {
+        say_where(rank, reason->op, t);
+        return mw__rank_failed(rank, status);
+    }
+    rebind(rank, t, placed);
+    return MW_OK;
+}
+
 mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const char *layout)
 {
     mw_rank *rank = t ? mw__rank_get() : NULL;

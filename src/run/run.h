@@ -189,6 +189,8 @@ MW_NODISCARD mw_status mw__tensor_fill(mw_rank *rank, mw_tensor *t, int64_t byte
 /* The view that this rank's shard of `layout` has: dtype of memory, local shape, dense strides. */
 void mw__local_view(const mw_rank *rank, const mw_mesh *mesh, const mw_layout *layout,
                     mw_view *ret);
+/* Another handle, of the current scope, on the same memory. */
+MW_NODISCARD mw_status mw__tensor_again(mw_rank *rank, const mw_tensor *t, mw_tensor **ret);
 /* A dense copy where t's local strides are not dense; else another reference to t. Temporary. */
 MW_NODISCARD mw_status mw__tensor_dense(mw_rank *rank, mw_tensor *t, mw_tensor **ret);
 const char *mw__chain_text(const mw_rank *rank, char *to, int size);
@@ -197,6 +199,11 @@ const char *mw__chain_text(const mw_rank *rank, char *to, int size);
 /* The layout that `text` ("replicated" too) says of a tensor like t. */
 MW_NODISCARD mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text,
                                       mw_layout *ret);
+
+/* Re-places the handle: from now on it lies on `mesh` (the same ranks) as `to`, a canonical layout,
+ * says. Collective. */
+MW_NODISCARD mw_status mw__tensor_replace(mw_rank *rank, mw_tensor *t, mw_mesh *mesh,
+                                          const mw_layout *to, const mw_reason *reason);
 
 /* ---- read.c ---- */
 void mw__format_view(const mw_view *view, mw_str *to); /* values, and a line's end */

@@ -78,6 +78,19 @@ mw_status mw__tensor_fill(mw_rank *rank, mw_tensor *t, int64_t bytes)
     return MW_OK;
 }
 
+mw_status mw__tensor_again(mw_rank *rank, const mw_tensor *t, mw_tensor **ret)
+{
+    mw_tensor *again;
+    MW_TRY(mw__tensor_new(rank, &again));
+    again->type = t->type;
+    again->local = t->local;
+    again->apart = t->apart;
+    again->storage = t->storage;
+    if (again->storage) mw__storage_ref(again->storage);
+    *ret = again;
+    return MW_OK;
+}
+
 mw_status mw__tensor_dense(mw_rank *rank, mw_tensor *t, mw_tensor **ret)
 {
     if (mw__view_contiguous(&t->local)) {
