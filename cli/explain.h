@@ -25,6 +25,12 @@ typedef struct explained {
     int64_t worst[WORST]; /* entries; -1: none */
 } explained;
 
+/* Reads a file, or standard input for "-", to its end, piece by piece; each piece that was read is
+ * handed to `also` (may be NULL). */
+typedef mw_status (*explain_sink)(void *user, const char *at, int64_t length);
+MW_NODISCARD mw_status explain_options(const cli_args *args, mw_explain_options *ret);
+MW_NODISCARD mw_status explain_read(const char *path, mw_explain *e, explain_sink also, void *user);
+
 MW_NODISCARD mw_status explain_sum(explained *x);
 void explain_done(explained *x);
 int explain_json(const cli_args *args, const explained *x);

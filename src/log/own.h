@@ -44,8 +44,8 @@ typedef struct own_value {
 typedef struct own_state {
     own_mesh mesh[OWN_MESHES]; /* of the last plan or program; the first is that of most types */
     int nmesh;
-    own_map told;      /* events: hash -> mw_draft */
-    own_map value;     /* values of programs: hash of function and name -> own_value */
+    own_map told;  /* events: hash -> mw_draft */
+    own_map value; /* values of programs: hash of function and name -> own_value */
     int64_t functions, mesh_functions; /* seen; and when the meshes were stated */
     bool in_function, in_parameters;
     mw_draft *function;

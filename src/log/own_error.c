@@ -1,5 +1,5 @@
-/* Errors as the tool prints them: a sentence, and indented lines with the place, a hint, a text with
- * a caret under what is wrong. Strict mode's refusals name the movement that was refused. */
+/* Errors as the tool prints them: a sentence, and indented lines with the place, a hint, a text
+ * with a caret under what is wrong. Strict mode's refusals name the movement that was refused. */
 #include "log/own.h"
 
 typedef struct refusal {

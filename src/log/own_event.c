@@ -1,7 +1,8 @@
 /* Events: the calls and movements that a run logs, a line each.
  *
- *     rank 0 #4 embedding(weight: f32[277@tp, 48], ...) -> f32[2, 48]{sum:tp}  [models/llama.c:132 step/llama]
- *     rank 0 #5 move all_reduce tp sum: f32[2, 48]{sum:tp} -> f32[2, 48]  384 B (most 384)  asked by mark_sharding  [...]
+ *     rank 0 #4 embedding(weight: f32[277@tp, 48], ...) -> f32[2, 48]{sum:tp}  [models/llama.c:132
+ * step/llama] rank 0 #5 move all_reduce tp sum: f32[2, 48]{sum:tp} -> f32[2, 48]  384 B (most 384)
+ * asked by mark_sharding  [...]
  *
  * A program's own sink may word movements otherwise; what stands between the types and the op is
  * read in any order. Events that differ in their rank and number alone are one entry, counted. */
@@ -52,10 +53,9 @@ static void tell_bytes(const own_here *h, mw_draft *d, const own_event *v, const
 
 static void say_move(const own_here *h, mw_draft *d, const own_event *v, bool moves)
 {
-    const char *bytes =
-        !moves || v->most < 0
-            ? ""
-            : mw__explain_text(h->e, ", %lld B received per rank", (long long)v->most);
+    const char *bytes = !moves || v->most < 0 ? ""
+                                              : mw__explain_text(h->e, ", %lld B received per rank",
+                                                                 (long long)v->most);
     const char *of = v->tensor[0] ? mw__explain_text(h->e, " of %s", v->tensor) : "";
     const char *who = "";
     if (!bytes || !of) return;
@@ -75,7 +75,8 @@ static mw_draft *tell_move(const own_here *h, const mw_line *line, const own_eve
     int length, naxes = 0;
     bool moves = true;
     own_type from, to;
-    const char *kind = mw__own_name(&at, &name, &length) ? mw__own_step(name, length, &moves) : NULL;
+    const char *kind =
+        mw__own_name(&at, &name, &length) ? mw__own_step(name, length, &moves) : NULL;
     if (kind && *at == ' ') {
         axes = at + 1;
         naxes = (int)strcspn(axes, " ");
@@ -89,8 +90,7 @@ static mw_draft *tell_move(const own_here *h, const mw_line *line, const own_eve
     if (mw__own_type(h, &a, &from)) mw__own_tell_type(h, d, "from", &from, h->from);
     if (mw__own_type(h, &b, &to)) mw__own_tell_type(h, d, "to", &to, h->from);
     if (kind && from.text[0] && to.text[0]) tell_bytes(h, d, v, kind, &from, &to);
-    if (v->asked >= 0)
-        mw__fact(d, "asked", MW_HOW_STATED, h->from, "%s", v->asked ? "yes" : "no");
+    if (v->asked >= 0) mw__fact(d, "asked", MW_HOW_STATED, h->from, "%s", v->asked ? "yes" : "no");
     if (v->op[0]) mw__fact(d, "on account of", MW_HOW_STATED, h->from, "%s", v->op);
     if (v->why[0]) mw__fact(d, "reason", MW_HOW_STATED, h->from, "%s", v->why);
     tell_place(h, d, v);
@@ -147,8 +147,7 @@ static mw_draft *tell_call(const own_here *h, const mw_line *line, const own_eve
         at += strspn(at, " ");
     }
     tell_place(h, d, v);
-    mw__draft_says(d, "%s gives %s%s.", v->op, v->result[0] ? v->result : "nothing",
-                   at_site(h, v));
+    mw__draft_says(d, "%s gives %s%s.", v->op, v->result[0] ? v->result : "nothing", at_site(h, v));
     return d;
 }
 
@@ -257,9 +256,20 @@ static bool read_call(const own_here *h, const char *at, const char *end, own_ev
 
 bool mw__own_event_line(const own_here *h)
 {
-    own_event v = {.rank = -1, .number = -1, .received = -1, .most = -1, .op = "", .text = "",
-                   .result = "", .tensor = "", .from = "", .to = "", .why = "", .site = "",
-                   .chain = "", .asked = -1};
+    own_event v = {.rank = -1,
+                   .number = -1,
+                   .received = -1,
+                   .most = -1,
+                   .op = "",
+                   .text = "",
+                   .result = "",
+                   .tensor = "",
+                   .from = "",
+                   .to = "",
+                   .why = "",
+                   .site = "",
+                   .chain = "",
+                   .asked = -1};
     const char *at = h->line->text, *end = at + h->line->length;
     int64_t rank;
     bool numbered = false;

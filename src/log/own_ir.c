@@ -226,7 +226,8 @@ static int64_t tell_bytes(const own_here *h, mw_draft *d, const op_line *l, cons
                     "receives %lld B",
                     (long long)stated, in->type.text, l->type[0].text, (long long)counted);
     if (stated < 0 && counted < 0)
-        mw__missing(h->e, "the bytes of the %s in line %lld: they follow from both types and a mesh",
+        mw__missing(h->e,
+                    "the bytes of the %s in line %lld: they follow from both types and a mesh",
                     kind, (long long)h->line->number);
     return stated >= 0 ? stated : counted;
 }

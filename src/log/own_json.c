@@ -1,5 +1,5 @@
-/* The JSON forms of meshwise's texts, an object a line: events of `--log json`, and errors. Only what
- * is asked for is read; nested values are passed over. */
+/* The JSON forms of meshwise's texts, an object a line: events of `--log json`, and errors. Only
+ * what is asked for is read; nested values are passed over. */
 #include "log/own.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Plans as `meshwise plan` prints them: the mesh and the two layouts, a line a step, what it costs in
- * all, what else could be done. A plan says what would move. Its numbers are counted again on its
- * own mesh. */
+/* Plans as `meshwise plan` prints them: the mesh and the two layouts, a line a step, what it costs
+ * in all, what else could be done. A plan says what would move. Its numbers are counted again on
+ * its own mesh. */
 #include "log/own.h"
 
 #include <stdio.h>
@@ -24,7 +24,8 @@ static bool header(const own_here *h)
     const char *other = strstr(mesh, " -> ");
     if (!mw__own_type(h, &p, &from) || !mw__own_skip(&p, " -> ") || !mw__own_type(h, &p, &to) || *p)
         return false;
-    if (!mw__own_mesh_set(h, other ? mw__own_cut(h, mesh, other - mesh) : mesh, 0, true)) return false;
+    if (!mw__own_mesh_set(h, other ? mw__own_cut(h, mesh, other - mesh) : mesh, 0, true))
+        return false;
     own_state *s = h->state;
     s->plan = mw__draft(h->e, h->line, "meshwise", "plan");
     s->plan_at = from;
@@ -50,9 +51,8 @@ static void count_again(const own_here *h, mw_draft *d, const char *kind, const 
                         int64_t stated)
 {
     const char *same;
-    int64_t bytes = h->state->plan_other_mesh
-                        ? -1
-                        : mw__own_moving(h, &h->state->plan_at, to, &same);
+    int64_t bytes =
+        h->state->plan_other_mesh ? -1 : mw__own_moving(h, &h->state->plan_at, to, &same);
     if (bytes < 0 || !same || strcmp(same, kind) != 0) return;
     mw__fact(d, "received by meshwise's own count", MW_HOW_DERIVED,
              "both layouts, on the plan's mesh", "%lld B", (long long)bytes);
@@ -71,7 +71,8 @@ static bool step(const own_here *h)
     bool moves;
     own_type to;
     int64_t bytes = 0;
-    const char *kind = mw__own_name(&at, &name, &length) ? mw__own_step(name, length, &moves) : NULL;
+    const char *kind =
+        mw__own_name(&at, &name, &length) ? mw__own_step(name, length, &moves) : NULL;
     if (!kind || !arrow || h->state->plan_instead) return false;
     const char *p = arrow + 4;
     if (!mw__own_type(h, &p, &to)) return false;

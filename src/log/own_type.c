@@ -33,9 +33,9 @@ static bool cut(const char **at)
     } else if (**at != ':' && !mw__own_name(at, &name, &length))
         return false;
     if (!mw__own_skip(at, ":")) return true;
-    return !mw__own_skip(at, "(") ? mw__own_int(at, &n)
-                                  : mw__own_int(at, &n) && mw__own_skip(at, ")") &&
-                                        mw__own_int(at, &n);
+    return !mw__own_skip(at, "(")
+               ? mw__own_int(at, &n)
+               : mw__own_int(at, &n) && mw__own_skip(at, ")") && mw__own_int(at, &n);
 }
 
 /* Moves over the comma to another cut; one before a digit begins the next dim. */
@@ -258,8 +258,8 @@ int64_t mw__own_moving(const own_here *h, const own_type *a, const own_type *b,
     const char *unused;
     const mw_mesh *mesh = mw__own_mesh(h, a, &how, &unused);
     *ret_kind = NULL;
-    if (!mesh || a->mesh != b->mesh || mw_mesh_ranks(mesh) > PLANNED_RANKS || !mw__own_layout(h, a, &from) ||
-        !mw__own_layout(h, b, &to))
+    if (!mesh || a->mesh != b->mesh || mw_mesh_ranks(mesh) > PLANNED_RANKS ||
+        !mw__own_layout(h, a, &from) || !mw__own_layout(h, b, &to))
         return -1;
     mw_arena *scratch = mw__explain_scratch(h->e);
     mw_plan *plan = mw__arena_zalloc(scratch, sizeof *plan);

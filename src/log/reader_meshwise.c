@@ -21,7 +21,8 @@ static bool layout_line(const own_here *h)
 static mw_status line(mw_explain *e, void *state, const mw_line *line, bool *ret_taken)
 {
     own_state *s = state;
-    const char *from = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
+    const char *from =
+        mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
     own_here h = {.e = e, .state = s, .line = line, .from = from ? from : ""};
     own_here apart = h;
     apart.apart = true;
