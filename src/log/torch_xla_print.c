@@ -128,6 +128,7 @@ static bool find_print(const char *text, const char **ret_at, int *ret_label)
     for (int i = 0; i < label; i++)
         if (!label_char(text[i])) return false;
     const char *close = mw__hlo_close(at);
+    if (close && strncmp(close, " (showing up to", 15) == 0) close = "";
     if (!close || strspn(close, " '\",)") != strlen(close)) return false;
     *ret_at = at;
     *ret_label = label;
