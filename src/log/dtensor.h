@@ -11,7 +11,11 @@
  *     dtensor_move.c    redistributions, and on whose account
  *     dtensor_error.c   errors, tracebacks
  *     dtensor_print.c   prints that people add
- *     dtensor_tree.c    DebugMode's trees
+ *     dtensor_pass.c    forward or backward
+ *     dtensor_ways.c    what a movement could have been instead
+ *     dtensor_value.c   labels that can't be true, values that will be wrong
+ *     dtensor_notice.c  PyTorch's own remarks: searches, warnings
+ *     dtensor_tree.h    DebugMode's trees
  *     dtensor_counts.c  CommDebugMode's tables
  *
  * Nothing here knows a rule: owners come from mesh, results and what must move from ops and plan.
@@ -115,6 +119,7 @@ typedef struct dt_call {
     bool in_tree; /* needs and wanted come from the lines below it in a tree */
     int nout;
     dt_tensor *out;
+    dt_tensor placed_out; /* output 0 where placements alone are told; nplacement 0: not */
     int nwanted;
     dt_value *wanted; /* redistribute_schema's arguments */
     int64_t out_line;
@@ -137,7 +142,9 @@ typedef struct dt_rank {
     int64_t last_line;
     const char *last_op;
     dt_move move;
-    mw_str pending; /* a statement that goes on in the next line */
+    const char *pass, *pass_why; /* forward, backward; NULL: not known */
+    int64_t pass_from;           /* the first entry of it */
+    mw_str pending;              /* a statement that goes on in the next line */
     int64_t pending_first;
     int pending_lines;
     /* a traceback */
@@ -222,6 +229,25 @@ void mw__dt_done(const dt_here *h, mw_str *str);
 const char *mw__dt_text(const dt_here *h, const mw_str *str); /* into the arena; gives `str` up */
 const char *mw__dt_line_from(const dt_here *h, int64_t line); /* "line 3" */
 
+/* Names for a mesh that was derived, where a mesh of its sizes has been seen with names. */
+void mw__dt_mesh_names(const dt_here *h, dt_mesh *m);
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+/* What else could be done with `whole` (as it lies before the move) on that axis than bringing it
+ * to `to`, what each rank then holds, and what of memory that costs. `how`, `from`: of the tensor.
+ */
+void mw__dt_other_ways(const dt_here *h, mw_draft *d, const mw_mesh *mesh, const dt_tensor *whole,
+                       int axis, const dt_placement *to, mw_how how, const char *from);
+
+/* What a masked partial is, where one of the placements is so. */
+void mw__dt_tell_masked(const dt_here *h, mw_draft *d, const dt_tensor *t);
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+void mw__dt_pass_of(const dt_here *h, const dt_call *call); /* its direction; later ones' too */
+const char *mw__dt_pass_now(const dt_here *h);              /* "forward", "backward", "" */
+bool mw__dt_declares_backward(const char *word, size_t length);
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 /* A call's arguments from nodes: Op(...), aten.mm.default(...), OpSchema(...). NULL: it is none. */
@@ -241,6 +267,7 @@ bool mw__dt_move_line(const dt_here *h);
 bool mw__dt_error_line(const dt_here *h);
 bool mw__dt_trace_line(const dt_here *h);
 bool mw__dt_print_line(const dt_here *h);
+bool mw__dt_notice_line(const dt_here *h);
 bool mw__dt_tree_line(const dt_here *h);
 bool mw__dt_counts_line(const dt_here *h);
 void mw__dt_tree_end(const dt_here *h);

@@ -52,6 +52,18 @@ static bool declares(const char *text, const op_name *n)
            memcmp(dot ? dot + 1 : "", n->overload, noverload) == 0;
 }
 
+/* Is there an op WORD_backward, WORD_dense_backward, WORD_backward_data? */
+bool mw__dt_declares_backward(const char *word, size_t length)
+{
+    for (int i = 0; i < MW_COUNT(declared); i++) {
+        const char *name = declared[i] + 6, *back = strstr(name, "backward");
+        if (back && back < name + strcspn(name, ".(") && strncmp(name, word, length) == 0 &&
+            name[length] == '_')
+            return true;
+    }
+    return false;
+}
+
 static void declaration_of(const dt_here *h, dt_call *call)
 {
     op_name n = split_name(call->name, (int)strlen(call->name));
@@ -104,12 +116,24 @@ static const char *keep(const dt_here *h, const char *at, int64_t length)
     return text ? text : "";
 }
 
+/* A tensor; DebugMode quotes those in lists: ['t: f32[4]', 't: f32[4]']. */
+static bool tensor_of(const dt_here *h, const mw_py *node, dt_tensor *ret)
+{
+    mw_py *inner;
+    if (node->kind != MW_PY_STR) return mw__dt_read_tensor(node, ret);
+    if (node->name_length < 4 || (node->name[0] != 't' && node->name[0] != 'd')) return false;
+    if (mw__py_read(node->name, node->name + node->name_length, h->scratch, &inner) != MW_OK) {
+        h->e->failed = true;
+        return false;
+    }
+    return mw__dt_read_tensor(inner, ret);
+}
+
 bool mw__dt_tensors_of(const dt_here *h, const mw_py *node, dt_tensor *ret, int cap, int *ret_n)
 {
-    (void)h;
     *ret_n = 0;
     if (!node) return false;
-    if (mw__dt_read_tensor(node, ret)) {
+    if (tensor_of(h, node, ret)) {
         *ret_n = 1;
         return true;
     }
@@ -118,7 +142,7 @@ bool mw__dt_tensors_of(const dt_here *h, const mw_py *node, dt_tensor *ret, int 
     for (const mw_py *c = node->first; c && n < cap; c = c->next) {
         if (mw__py_is(c, "None"))
             ret[n] = (dt_tensor){.nplacement = 0};
-        else if (!mw__dt_read_tensor(c, &ret[n]))
+        else if (!tensor_of(h, c, &ret[n]))
             return false;
         n++;
     }
@@ -193,7 +217,8 @@ static const mw_py *before_mesh(const dt_here *h, const mw_py *node, dt_mesh *me
 {
     if (node->kind != MW_PY_SEQ) return node;
     for (const mw_py *c = node->first; c; c = c->next) {
-        if (!mw__py_mark(c, '@')) continue;
+        bool on = mw__py_is(c, "on") && mw__py_is(c->next, "mesh"); /* before 2.1 */
+        if (!mw__py_mark(c, '@') && !on) continue;
         const mw_py *value = mw__py_child(c, 0) ? NULL : c->next;
         while (value && value->kind != MW_PY_TUPLE && !mw__py_is(value, "DeviceMesh"))
             value = value->next;
@@ -224,7 +249,8 @@ static void read_list(const dt_here *h, const mw_py *first, dt_mesh *mesh, dt_va
         const mw_py *node = before_mesh(h, c, mesh);
         if (!node) continue;
         read_value(h, node, &value[n]);
-        bool schema = c->key_length == 11 && memcmp(c->key, "args_schema", 11) == 0;
+        bool schema = (c->key_length == 11 && memcmp(c->key, "args_schema", 11) == 0) ||
+                      (c->key_length == 13 && memcmp(c->key, "args_sharding", 13) == 0);
         if (c->key && !schema) value[n].name = keep(h, c->key, c->key_length);
         n++;
     }
@@ -289,6 +315,7 @@ dt_call *mw__dt_read_call(const dt_here *h, const mw_py *node, bool flat)
     call->name = keep(h, name->name, name->name_length);
     declaration_of(h, call);
     const mw_py *first = n->first, *args = mw__py_key(n, "args_schema");
+    if (!args) args = mw__py_key(n, "args_sharding"); /* up to 2.4 */
     if (op) first = args;
     if (schema) first = args ? args->first : NULL;
     read_list(h, first, &call->mesh, &call->arg, &call->narg);

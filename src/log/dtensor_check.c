@@ -111,8 +111,7 @@ static void tell_derived_outputs(dt_replay *r)
     }
 }
 
-/* Bytes that bring all operands to other layouts; -1: not known. */
-static int64_t bringing(dt_replay *r, const mw_layout *to)
+int64_t mw__dt_bringing(const dt_replay *r, const mw_layout *to)
 {
     int64_t sum = 0;
     for (int i = 0; i < r->args.nin; i++) {
@@ -181,6 +180,34 @@ static bool result_of(dt_replay *r, const mw_layout *to, mw_layout *ret)
     return true;
 }
 
+/* The first mesh axis on which an operand is moved; -1: none. */
+static int changed_axis(const dt_replay *r, const mw_layout *to)
+{
+    dt_tensor t;
+    for (int i = 0; i < r->args.nin; i++) {
+        if (mw_layout_equal(&r->layout[i], &to[i])) continue;
+        if (!mw__dt_unlayout(r->h, r->mesh, &to[i], &t)) continue;
+        for (int a = 0; a < t.nplacement; a++) {
+            const dt_placement *was = &r->stated[i]->placement[a], *is = &t.placement[a];
+            if (was->kind != is->kind || was->dim != is->dim) return a;
+        }
+    }
+    return -1;
+}
+
+/* Terms were combined for an op that passes sums through: that could wait. */
+static void tell_could_wait(dt_replay *r, const mw_layout *to)
+{
+    for (int i = 0; i < r->args.nin && !r->choice.moves && !r->choice.parts; i++)
+        if (mw__layout_partial_axes(&r->layout[i]) & ~mw__layout_partial_axes(&to[i])) {
+            mw__fact(r->call->draft, "could wait", MW_HOW_DERIVED, "meshwise's rule of the op",
+                     "%s passes sums through: the terms of %s can be combined after it, where the "
+                     "value is needed, and then by a reduce-scatter where it is needed cut",
+                     r->call->word, r->call->schema->arg[r->arg_of[i]].name);
+            return;
+        }
+}
+
 /* The text says that operands were moved: is there a cheaper way to the same result? */
 static void check_moves(dt_replay *r)
 {
@@ -191,8 +218,11 @@ static void check_moves(dt_replay *r)
     }
     if (!r->call->needs || !wanted_layouts(r, to)) return;
     tell_wanted(r, to);
-    int64_t now = bringing(r, to), after = bringing(r, r->choice.in);
-    if (now <= 0 || after < 0 || r->choice.parts || !result_of(r, to, &out)) return;
+    int64_t now = mw__dt_bringing(r, to), after = mw__dt_bringing(r, r->choice.in);
+    bool known = result_of(r, to, &out);
+    mw__dt_tell_ways(r, changed_axis(r, to), known ? &out : NULL);
+    tell_could_wait(r, to);
+    if (now <= 0 || after < 0 || r->choice.parts || !known) return;
     int64_t last = mw_layout_equal(&out, &r->choice.out[0])
                        ? 0
                        : mw__dt_moving(r->h, r->mesh, &r->choice.out[0], &out, NULL);
@@ -206,77 +236,6 @@ static void check_moves(dt_replay *r)
                 "result%s",
                 (long long)now, (long long)(after + last),
                 r->assumed_dtype ? " (dtype assumed)" : "");
-}
-
-/* ---- values that will be wrong
- * ------------------------------------------------------------------------ */
-
-static bool partial_out(const dt_call *call, const char *kind)
-{
-    for (int i = 0; i < call->nout; i++)
-        for (int a = 0; a < call->out[i].nplacement; a++) {
-            const dt_placement *p = &call->out[i].placement[a];
-            if (p->kind == 'P' && (!kind || strcmp(p->reduce, kind) == 0)) return true;
-        }
-    return false;
-}
-
-static void check_values(dt_replay *r)
-{
-    dt_call *call = r->call;
-    if (r->args.nin < 1 || call->needs || !call->has_out) return;
-    bool uneven = mw__dt_uneven(r->mesh, &r->layout[0]);
-    if (strcmp(call->word, "mean") == 0 && uneven && partial_out(call, "avg"))
-        mw__problem(call->draft, "wrong-value", -1, -1,
-                    "sum first, then divide by the whole count: P(sum) is right for any sizes",
-                    "the mean of shards of different sizes (%s) is averaged with equal weights",
-                    mw__dt_locals(r->h, r->mesh, &r->layout[0]));
-    bool index = strcmp(call->word, "argmax") == 0 || strcmp(call->word, "argmin") == 0;
-    if (index && partial_out(call, NULL))
-        mw__problem(
-            call->draft, "wrong-value", -1, -1,
-            "redistribute so that the reduced dim is whole first, or combine (value, index) "
-            "pairs",
-            "each rank's index counts from its own piece; combining such indices gives a "
-            "position that means nothing");
-    uint32_t terms = 0;
-    for (int i = 0; i < r->args.nin; i++)
-        terms |= mw__layout_partial_axes(&r->layout[i]);
-    bool unmoved = call->has_needs || partial_out(call, NULL); /* else the text doesn't tell */
-    if (terms && unmoved && r->choice.moves && !r->choice.parts)
-        mw__problem(
-            call->draft, "wrong-value", 0, bringing(r, r->choice.in),
-            "redistribute the partial operand to Replicate() (or Shard) before the op",
-            "an operand is a term of a sum (Partial) and the op does not pass sums through, "
-            "yet the text says that nothing was moved: %s",
-            r->choice.why);
-}
-
-static void check_output(dt_replay *r)
-{
-    const dt_call *call = r->call;
-    mw_layout out;
-    const char *why;
-    if (r->choice.moves || r->choice.parts) return;
-    for (int i = 0; i < call->nout && i < r->choice.nout; i++) {
-        dt_tensor t = call->out[i];
-        if (!t.shaped || !t.placed) continue;
-        t.dtype = (mw_dtype)r->choice.out[i].dtype;
-        if (!mw__dt_layout(r->h, r->mesh, &t, &out, &why)) continue;
-        if (mw_layout_equal(&out, &r->choice.out[i])) continue;
-        int64_t held = mw__layout_largest_shard(r->mesh, &out);
-        int64_t could = mw__layout_largest_shard(r->mesh, &r->choice.out[i]);
-        if (held <= could || r->choice.out[i].npartial) continue;
-        int64_t size = mw_dtype_size((mw_dtype)out.dtype);
-        int64_t now = mw__dt_moving(r->h, r->mesh, &r->choice.out[i], &out, NULL);
-        const char *fix = mw__explain_text(r->h->e, "keep output %d at %s", i,
-                                           mw__dt_placements_of(r, &r->choice.out[i]));
-        mw__problem(call->draft, "sharding-lost", now, 0, fix ? fix : "",
-                    "output %d comes out as %s although the operands allow %s without moving "
-                    "anything: each rank holds %lld B instead of %lld B",
-                    i, mw__dt_placements_of(r, &out), mw__dt_placements_of(r, &r->choice.out[i]),
-                    (long long)(held * size), (long long)(could * size));
-    }
 }
 
 /* ---- the sentence
@@ -330,6 +289,7 @@ void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
     *r = (dt_replay){.h = h, .call = call, .mesh = mesh};
     bool chosen = false;
     wrong_meshes(h, call);
+    mw__dt_check_labels(h, call, mesh);
     if ((call->op || call->same_as) && call->schema && mw__dt_replay_bind(r)) {
         mw_rule rule;
         mw_status shapes = mw__rule_of(&r->args, h->scratch, &rule);
@@ -346,7 +306,6 @@ void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
     tell_cheapest(r);
     mw__dt_tell_view(r);
     check_moves(r);
-    check_values(r);
-    check_output(r);
+    mw__dt_check_values(r);
     mw_error_clear();
 }

@@ -155,8 +155,8 @@ static void subtract_children(dt_counts *c)
 /* all_gather_into_tensor is all_gather: one name for one collective. */
 static const char *kind_of(const char *what)
 {
-    static const char *const kinds[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all",
-                                        "broadcast"};
+    static const char *const kinds[] = {"all_gather", "reduce_scatter", "all_reduce",
+                                        "all_to_all", "broadcast",      "scatter"};
     for (int i = 0; i < MW_COUNT(kinds); i++)
         if (strncmp(what, kinds[i], strlen(kinds[i])) == 0) return kinds[i];
     return strcmp(what, "shard_dim_alltoall") == 0 ? "all_to_all" : what;

@@ -214,6 +214,30 @@ static void meshes(const dt_here *h, mw_draft *d)
     }
 }
 
+/* `While redistributing from (S(0), S(0)) to (R, R), 2 sequential all_gather operations ...`. */
+static void sequence_of(const dt_here *h, mw_draft *d)
+{
+    const char *at = strstr(h->at, "While redistributing from "),
+               *to = at ? strstr(at, " to ") : NULL;
+    const char *comma = to ? strstr(to, "), ") : NULL, *word;
+    const char *from = mw__dt_line_from(h, h->first);
+    if (!comma) return;
+    at += 26;
+    mw__fact(d, "from", MW_HOW_STATED, from, "%.*s", (int)MW_MIN(to - at, 120), at);
+    mw__fact(d, "to", MW_HOW_STATED, from, "%.*s", (int)MW_MIN(comma + 1 - to - 4, 120), to + 4);
+    number_after(h, d, "), ", "collectives, one after another");
+    if ((word = strstr(comma, " sequential ")) != NULL)
+        mw__fact(d, "collective", MW_HOW_STATED, from, "%.*s",
+                 (int)MW_MIN(strcspn(word + 12, " "), 40), word + 12);
+    if ((word = strstr(comma, "flatten mesh dimensions [")) != NULL)
+        mw__fact(d, "mesh dims to join", MW_HOW_STATED, from, "%.*s",
+                 (int)MW_MIN(strcspn(word + 25, "]"), 120), word + 25);
+    mw__missing(h->e,
+                "the tensor of the warning in line %lld: neither shape nor dtype is in it, so no "
+                "bytes can be given",
+                (long long)h->first);
+}
+
 static void add_kind(const dt_here *h, mw_draft *d, const error_kind *kind)
 {
     mw__fact(d, "meaning", MW_HOW_DERIVED, "what PyTorch raises this for", "%s", kind->means);
@@ -221,6 +245,7 @@ static void add_kind(const dt_here *h, mw_draft *d, const error_kind *kind)
     named_op(h, d, kind);
     numbers(h, d);
     meshes(h, d);
+    if (strcmp(kind->kind, "suboptimal-plan") == 0) sequence_of(h, d);
 }
 
 /* ---- lines
@@ -287,6 +312,8 @@ static bool failed_call(const dt_here *h)
     tell_trace(h, d);
     library_fault(h, call, d);
     mw__draft_weight(d, 60);
+    h->r->last_error = d;
+    h->r->last_error_line = h->line->number;
     const mw_entry *entry = mw__draft_entry(d);
     if (entry)
         mw__draft_says(d, "%s: %s",
@@ -297,8 +324,24 @@ static bool failed_call(const dt_here *h)
     return true;
 }
 
+/* `Error: ...` below `Sharding propagation failed on op ...`: the rule's own words. */
+static bool cause_line(const dt_here *h)
+{
+    dt_rank *r = h->r;
+    if (!mw__dt_starts(h, "Error: ") || !r->last_error || h->line->number != r->last_error_line + 1)
+        return false;
+    mw__fact(r->last_error, "cause", MW_HOW_STATED, mw__dt_line_from(h, h->first), "%.300s",
+             h->at + 7);
+    const error_kind *kind = kind_of(h->at);
+    if (kind) add_kind(h, r->last_error, kind);
+    mw__draft_last(r->last_error, h->line->number);
+    mw__explain_once(h->e);
+    return true;
+}
+
 bool mw__dt_error_line(const dt_here *h)
 {
+    if (cause_line(h)) return true;
     size_t word = error_word(h->at);
     bool about = word || h->first != h->line->number || h->line->indent < 4 ||
                  strstr(h->at, "Error") || strstr(h->at, "warn");

@@ -130,6 +130,13 @@ void mw__dt_mesh_complete(const dt_here *h, dt_mesh *m, int naxis)
     }
 }
 
+void mw__dt_mesh_names(const dt_here *h, dt_mesh *m)
+{
+    mw_how how = m->how;
+    mw__dt_mesh_complete(h, m, m->naxis);
+    m->how = how;
+}
+
 const char *mw__dt_axis_name(const dt_here *h, const dt_mesh *m, int axis)
 {
     if (axis >= 0 && axis < m->naxis && m->name[axis][0]) return m->name[axis];

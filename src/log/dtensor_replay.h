@@ -31,6 +31,17 @@ bool mw__dt_replay_lay(dt_replay *r);
 const char *mw__dt_layout_text(const dt_replay *r, const mw_layout *l);
 const char *mw__dt_placements_of(const dt_replay *r, const mw_layout *l);
 
+/* The cheapest combinations of layouts with which the op runs, with bytes; the result is to lie as
+ * `result` (NULL: wherever). */
+void mw__dt_tell_ways(dt_replay *r, int axis, const mw_layout *result);
+
+/* Bytes that bring all operands to other layouts; -1: not known. */
+int64_t mw__dt_bringing(const dt_replay *r, const mw_layout *to);
+
+/* Labels that can't be true, values that will be wrong, cuts lost. */
+void mw__dt_check_values(dt_replay *r);
+void mw__dt_check_labels(const dt_here *h, dt_call *call, const mw_mesh *mesh);
+
 /* A view whose result is strided: what it holds, and what can be done instead. */
 void mw__dt_tell_view(dt_replay *r);
 

@@ -11,7 +11,7 @@ void mw__dt_call_begin(const dt_here *h, dt_call *call, const char *event)
     mw_entry *entry = mw__draft_entry(call->draft);
     entry->first = h->first;
     entry->op = call->word;
-    if (strstr(call->word, "backward")) entry->direction = "backward";
+    mw__dt_pass_of(h, call);
     int64_t had = h->s->cap_call_of;
     if (mw__grow(&h->s->call_of, &h->s->cap_call_of, h->e->nentry, sizeof *h->s->call_of) !=
         MW_OK) {

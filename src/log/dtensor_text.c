@@ -80,13 +80,17 @@ static void partial_kind(scan *s, dt_placement *p)
     while (s->at < s->end && strchr("<'\" ", *s->at))
         s->at++;
     const char *from = s->at;
-    while (s->at < s->end && ((*s->at >= 'a' && *s->at <= 'z') || (*s->at >= 'A' && *s->at <= 'Z')))
-        s->at++;
-    size_t n = MW_MIN((size_t)(s->at - from), sizeof p->reduce - 1);
-    if (n) {
-        memcpy(p->reduce, from, n);
-        p->reduce[n] = 0;
+    for (; s->at < s->end; s->at++) {
+        char c = *s->at;
+        if (c == '.')
+            from = s->at + 1; /* RedOpType.SUM */
+        else if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z'))
+            break;
     }
+    size_t n = MW_MIN((size_t)(s->at - from), sizeof p->reduce - 1);
+    for (size_t i = 0; i < n; i++)
+        p->reduce[i] = (char)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] - 'A' + 'a' : from[i]);
+    if (n) p->reduce[n] = 0;
     skip_bracket(s);
 }
 
@@ -108,6 +112,7 @@ static bool placement(scan *s, dt_placement *p)
         {"MaskP", 'M'},
         {"_NormPartial", 'N'},
         {"_NormP", 'N'},
+        {"_Partial", 'P'},
         {"Partial", 'P'},
         {"P", 'P'},
         {"R", 'R'},
@@ -248,8 +253,14 @@ bool mw__dt_read_mesh(const mw_py *node, dt_mesh *ret)
         *ret = (dt_mesh){.how = MW_HOW_STATED};
         return dims_of(node, ret);
     }
-    if (!mw__py_is(node, "DeviceMesh") || node->kind != MW_PY_CALL) return false;
     dt_mesh m = {.how = MW_HOW_STATED};
+    if (node->kind == MW_PY_SEQ && mw__py_is(node->first, "DeviceMesh") &&
+        mw__py_mark(node->first->next, ':')) { /* DeviceMesh:([0, 1]), up to 2.2 */
+        if (!nested(mw__py_child(node->first->next->next, 0), &m)) return false;
+        *ret = m;
+        return true;
+    }
+    if (!mw__py_is(node, "DeviceMesh") || node->kind != MW_PY_CALL) return false;
     bool found = false;
     for (const mw_py *c = node->first; c; c = c->next) {
         const mw_py *last = c;

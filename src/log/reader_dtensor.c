@@ -73,7 +73,7 @@ static bool dispatch_line(const dt_here *h)
 static dt_call *awaited(const dt_here *h, const char *name, int length)
 {
     dt_call *call = h->r->call;
-    if (call && !call->has_out && (int)strlen(call->name) == length &&
+    if (call && !call->has_out && !call->told && (int)strlen(call->name) == length &&
         memcmp(call->name, name, (size_t)length) == 0)
         return call;
     mw__dt_rank_flush(h);
@@ -108,6 +108,7 @@ static bool output_line(const dt_here *h)
     const mw_py *wanted = mw__py_key(node, "redistribute_schema");
     call->has_needs = needs != NULL;
     call->needs = mw__py_is(needs, "True");
+    if (!wanted) wanted = mw__py_child(mw__py_key(node, "schema_suggestions"), 0); /* 2.4 */
     const mw_py *args = wanted ? mw__py_key(wanted, "args_schema") : NULL;
     if (args) mw__dt_read_values(h, args->first, &call->wanted, &call->nwanted);
     if (call->draft) mw__draft_last(call->draft, h->line->number);
@@ -202,7 +203,7 @@ static bool statement(const dt_here *h)
 {
     return dispatch_line(h) || output_line(h) || cache_line(h) || mw__dt_move_line(h) ||
            mw__dt_error_line(h) || mw__dt_trace_line(h) || mw__dt_tree_line(h) ||
-           mw__dt_counts_line(h) || mw__dt_print_line(h) || bare_call(h);
+           mw__dt_counts_line(h) || mw__dt_notice_line(h) || mw__dt_print_line(h) || bare_call(h);
 }
 
 /* true: the line belongs to a statement that began before. */
@@ -317,6 +318,8 @@ static void dtensor_again(mw_explain *e, void *state, const mw_line *line, int64
             if (r->call != s->call_of[i]) mw__dt_rank_flush(&h);
             r->step = 0;
             r->call = s->call_of[i];
+            const char *pass = e->entry[i]->entry.direction;
+            if (*pass) r->pass = pass;
             keep_result(&h, r->call);
         }
 }

@@ -1,0 +1,272 @@
+/* What a call's text can't be right about: an output's label that the pieces don't have, a value that
+ * will be wrong without any error, a cut that is lost though nothing stood in its way, an in-place
+ * write into a copy. The evidence is meshwise's own choice for the same operands, or shapes that don't
+ * fit; what the text leaves open (whether operands were moved) is not taken for a fault. */
+#include "log/dtensor_replay.h"
+
+enum { CLIFF = 1 << 28 }; /* bytes of one tensor on one rank that are worth a warning */
+
+/* ---- labels
+ * ------------------------------------------------------------------------------------------ */
+
+static const dt_value *argument(const dt_call *call, const char *name)
+{
+    for (int i = 0; i < call->narg; i++) {
+        const char *own = mw__dt_arg_name(call, i);
+        if (own && strcmp(own, name) == 0 && call->arg[i].kind == DT_TENSOR) return &call->arg[i];
+    }
+    return NULL;
+}
+
+/* Without a movement the gradient of an input has the input's own pieces: it lies as the input. */
+static void gradient_label(const dt_here *h, dt_call *call, const mw_mesh *mesh)
+{
+    const dt_value *input = argument(call, "input");
+    mw_layout in, out;
+    const char *why;
+    if (!input) input = argument(call, "self");
+    if (!input || !strstr(call->word, "backward") || call->needs || !call->has_needs ||
+        call->nout < 1 || call->op)
+        return;
+    dt_tensor a = input->tensor[0], b = call->out[0];
+    if (!a.shaped || !b.shaped || a.ndim != b.ndim ||
+        memcmp(a.shape, b.shape, (size_t)a.ndim * sizeof *a.shape) != 0)
+        return;
+    b.dtype = a.dtype;
+    if (!mw__dt_layout(h, mesh, &a, &in, &why) || !mw__dt_layout(h, mesh, &b, &out, &why) ||
+        mw__layout_partial_axes(&out) || mw__layout_partial_axes(&in))
+        return;
+    int64_t was[DT_DIMS], is[DT_DIMS];
+    for (int rank = 0; rank < mesh->nrank && rank < 64; rank++) {
+        mw_layout_local_shape(mesh, &in, rank, was);
+        mw_layout_local_shape(mesh, &out, rank, is);
+        if (memcmp(was, is, (size_t)a.ndim * sizeof *was) == 0) continue;
+        mw_str x = {0}, y = {0};
+        mw__dt_placements_str(&a, &x);
+        mw__dt_placements_str(&b, &y);
+        mw__problem(call->draft, "label-cannot-be-true", -1, -1,
+                    "keep the gradient where its input lies: redistribute the input first if the op "
+                    "has no rule for such a cut, and report the rule",
+                    "the gradient of an input that lies %s comes out as %s, yet nothing is moved: on "
+                    "rank %d a piece of the input's size can't be the piece that this label means, "
+                    "so the values are read in another order",
+                    mw__str_text(&x), mw__str_text(&y), rank);
+        mw__dt_done(h, &x);
+        mw__dt_done(h, &y);
+        return;
+    }
+}
+
+/* Indices count in the whole tensor, but would be applied to a piece. */
+static void index_label(const dt_here *h, dt_call *call, const mw_mesh *mesh)
+{
+    bool put = strncmp(call->word, "index_put", 9) == 0, get = strcmp(call->word, "index") == 0;
+    if ((!put && !get) || call->narg < 2 || call->arg[0].kind != DT_TENSOR || call->needs) return;
+    const dt_tensor *self = &call->arg[0].tensor[0];
+    const dt_value *indices = &call->arg[1];
+    (void)h;
+    for (int a = 0; a < self->nplacement; a++) {
+        const dt_placement *p = &self->placement[a];
+        int d = p->dim < 0 ? p->dim + self->ndim : p->dim;
+        bool cut = p->kind == 'S' || p->kind == '_';
+        if (!cut || d >= indices->count || !indices->tensor || (mesh && mesh->size[a] == 1))
+            continue;
+        if (!indices->tensor[d].shaped && !indices->tensor[d].placed) continue; /* None */
+        const mw_entry *entry = mw__draft_entry(call->draft);
+        bool failed = entry && strcmp(entry->event, "error") == 0;
+        if (!call->has_needs && !failed) continue;
+        mw__problem(
+            call->draft, "wrong-value", -1, -1,
+            "replicate that dim of self first; or keep it cut, gather indices and values, subtract "
+            "each rank's offset and leave out what lies outside its range",
+            "self is cut along dim %d, which is indexed: indices count in the whole tensor, a rank "
+            "holds a piece, so they point beyond it or at other rows",
+            d);
+        return;
+    }
+}
+
+void mw__dt_check_labels(const dt_here *h, dt_call *call, const mw_mesh *mesh)
+{
+    if (mesh) gradient_label(h, call, mesh);
+    index_label(h, call, mesh);
+}
+
+/* ---- values
+ * ------------------------------------------------------------------------------------------ */
+
+static bool partial_out(const dt_call *call, const char *kind)
+{
+    for (int i = 0; i < call->nout; i++)
+        for (int a = 0; a < call->out[i].nplacement; a++) {
+            const dt_placement *p = &call->out[i].placement[a];
+            if (p->kind == 'P' && (!kind || strcmp(p->reduce, kind) == 0)) return true;
+        }
+    return false;
+}
+
+/* A whole number that is a position: terms of it combine to nothing. */
+static bool index_out(const dt_replay *r)
+{
+    const char *word = r->call->word;
+    if (strcmp(word, "argmax") == 0 || strcmp(word, "argmin") == 0) return partial_out(r->call, NULL);
+    for (int i = 0; i < r->call->nout && r->call->schema && i < r->call->schema->nresult; i++) {
+        const char *name = r->call->schema->result_name[i];
+        if (!name || strcmp(name, "indices") != 0) continue;
+        for (int a = 0; a < r->call->out[i].nplacement; a++)
+            if (r->call->out[i].placement[a].kind == 'P') return true;
+    }
+    return false;
+}
+
+static bool some_empty(const dt_replay *r)
+{
+    int64_t shape[DT_DIMS];
+    for (int rank = 0; rank < r->mesh->nrank; rank++) {
+        mw_layout_local_shape(r->mesh, &r->layout[0], rank, shape);
+        for (int d = 0; d < r->layout[0].ndim; d++)
+            if (shape[d] == 0) return true;
+    }
+    return false;
+}
+
+static void mean_of_uneven(dt_replay *r)
+{
+    const char *word = r->call->word;
+    bool mean = strcmp(word, "mean") == 0;
+    if (!mean || !partial_out(r->call, "avg") || !mw__dt_uneven(r->mesh, &r->layout[0])) return;
+    mw__problem(r->call->draft, "wrong-value", -1, -1,
+                "sum first, then divide by the whole count: P(sum) is right for any sizes",
+                "the mean of shards of different sizes (%s) is averaged with equal weights%s",
+                mw__dt_locals(r->h, r->mesh, &r->layout[0]),
+                some_empty(r) ? "; a rank that holds nothing gives nan" : "");
+}
+
+static void terms_not_passed(dt_replay *r)
+{
+    uint32_t terms = 0;
+    for (int i = 0; i < r->args.nin; i++)
+        terms |= mw__layout_partial_axes(&r->layout[i]);
+    bool unmoved = r->call->has_needs || partial_out(r->call, NULL); /* else it doesn't tell */
+    if (!terms || !unmoved || !r->choice.moves || r->choice.parts) return;
+    mw__problem(r->call->draft, "wrong-value", 0, mw__dt_bringing(r, r->choice.in),
+                "redistribute the partial operand to Replicate() (or Shard) before the op",
+                "an operand is a term of a sum (Partial) and the op does not pass sums through, "
+                "yet the text says that nothing was moved: %s",
+                r->choice.why);
+}
+
+/* ---- outputs
+ * ----------------------------------------------------------------------------------------- */
+
+static bool out_layout(const dt_replay *r, int i, mw_layout *ret)
+{
+    const dt_call *call = r->call;
+    dt_tensor t = {.nplacement = 0};
+    const char *why;
+    if (i < call->nout)
+        t = call->out[i];
+    else if (i == 0 && call->placed_out.placed)
+        t = call->placed_out;
+    if (!t.placed || i >= r->choice.nout) return false;
+    const mw_meta *meta = &r->choice.out_meta[i];
+    if (!t.shaped) {
+        t.shaped = true;
+        t.ndim = meta->ndim;
+        memcpy(t.shape, meta->shape, sizeof meta->shape);
+    }
+    t.dtype = (mw_dtype)meta->dtype;
+    return mw__dt_layout(r->h, r->mesh, &t, ret, &why);
+}
+
+/* Nothing was moved, so the pieces are what the op makes of its operands: does the label say so? */
+static void check_label(dt_replay *r, int i, const mw_layout *out)
+{
+    const mw_layout *is = &r->choice.out[i];
+    bool told = r->call->has_needs && !r->call->needs && !r->call->in_tree;
+    if (!told || mw__layout_partial_axes(is) == mw__layout_partial_axes(out)) {
+        bool same = true;
+        int64_t a[DT_DIMS], b[DT_DIMS];
+        for (int rank = 0; told && rank < r->mesh->nrank && same; rank++) {
+            mw_layout_local_shape(r->mesh, is, rank, a);
+            mw_layout_local_shape(r->mesh, out, rank, b);
+            same = memcmp(a, b, (size_t)out->ndim * sizeof *a) == 0;
+        }
+        if (same) return; /* pieces of these sizes: what they hold is not told */
+    }
+    mw__problem(r->call->draft, "label-cannot-be-true", -1, -1,
+                "correct the rule (or the placements given to from_local), or redistribute the "
+                "operands first",
+                "output %d is labelled %s, but nothing is moved and these operands make %s of it", i,
+                mw__dt_placements_of(r, out), mw__dt_placements_of(r, is));
+}
+
+/* Something had to move, and the result is whole where it could be cut: no fault where the whole is
+ * wanted next, but a cliff where it is large. */
+static void tell_smaller(dt_replay *r, int i, const mw_layout *out, int64_t held, int64_t could)
+{
+    mw_layout whole = *out;
+    if (r->args.nin != 1 || r->layout[0].ndim != out->ndim) return;
+    whole.dtype = r->layout[0].dtype; /* one operand, of the result's shape: it was made whole */
+    int64_t now = mw__dt_moving(r->h, r->mesh, &r->layout[0], &whole, NULL);
+    int64_t after = mw__dt_bringing(r, r->choice.in);
+    if (now < 0 || after < 0 || after >= now) return;
+    const char *cut = mw__dt_placements_of(r, &r->choice.out[i]);
+    mw__fact(r->call->draft, "a smaller way", MW_HOW_DERIVED, "meshwise's choice and plans",
+             "operand 0 to %s: %lld B received per rank instead of %lld B, output %d %s, %lld B of it "
+             "on each rank instead of %lld B; where the whole is needed next it costs the difference",
+             mw__dt_placements_of(r, &r->choice.in[0]), (long long)after, (long long)now, i, cut,
+             (long long)could, (long long)held);
+    if (held >= CLIFF && held >= 2 * could)
+        mw__problem(r->call->draft, "memory-cliff", now, after, "leave it cut: see the smaller way",
+                    "%s makes its result whole on every rank of an axis: each holds %lld B of it, "
+                    "where %lld B would do",
+                    r->call->word, (long long)held, (long long)could);
+}
+
+static void check_output(dt_replay *r, int i)
+{
+    mw_layout out;
+    dt_call *call = r->call;
+    if (!out_layout(r, i, &out) || r->choice.parts || mw_layout_equal(&out, &r->choice.out[i]))
+        return;
+    int64_t size = mw_dtype_size((mw_dtype)out.dtype);
+    int64_t held = mw__layout_largest_shard(r->mesh, &out);
+    int64_t could = mw__layout_largest_shard(r->mesh, &r->choice.out[i]);
+    if (!r->choice.moves && call->has_needs && !call->needs && !call->in_tree) {
+        check_label(r, i, &out);
+        return;
+    }
+    if (held <= could || r->choice.out[i].npartial) return;
+    if (r->choice.moves) {
+        tell_smaller(r, i, &out, held * size, could * size);
+        return;
+    }
+    int64_t now = mw__dt_moving(r->h, r->mesh, &r->choice.out[i], &out, NULL);
+    const char *fix = mw__explain_text(r->h->e, "keep output %d at %s", i,
+                                       mw__dt_placements_of(r, &r->choice.out[i]));
+    mw__problem(call->draft, "sharding-lost", now, 0, fix ? fix : "",
+                "output %d comes out as %s although the operands allow %s without moving anything: "
+                "each rank holds %lld B instead of %lld B",
+                i, mw__dt_placements_of(r, &out), mw__dt_placements_of(r, &r->choice.out[i]),
+                (long long)(held * size), (long long)(could * size));
+}
+
+void mw__dt_check_values(dt_replay *r)
+{
+    dt_call *call = r->call;
+    bool told = call->has_out || call->placed_out.placed;
+    if (r->args.nin < 1 || !told) return;
+    if (!call->needs && call->has_out) {
+        mean_of_uneven(r);
+        if (index_out(r))
+            mw__problem(call->draft, "wrong-value", -1, -1,
+                        "redistribute so that the reduced dim is whole first, or combine (value, "
+                        "index) pairs",
+                        "each rank's index counts from its own piece; combining such indices gives "
+                        "a position that means nothing");
+        terms_not_passed(r);
+    }
+    for (int i = 0; i < r->choice.nout && i < DT_OUT; i++)
+        check_output(r, i);
+}
