@@ -1,6 +1,7 @@
 /* Collectives of Shardy and StableHLO. Shardy's name axes and print the whole tensor's type:
  * pieces come from out_sharding. StableHLO's name devices and print one device's types; those with
  * a region have their types behind it. */
+#include "log/collective.h"
 #include "log/mlir.h"
 
 #include <stdio.h>
@@ -33,33 +34,42 @@ static int kind_at(const char *name)
 
 static int64_t received(int k, int64_t bytes, int64_t g)
 {
-    int64_t product;
-    if (k == SLICE || g == 1) return 0;
-    if (bytes < 0) return -1;
-    if (k == PERMUTE || k == BROADCAST) return bytes;
-    if (g < 1 || mw__mul_size(bytes, (k == REDUCE ? 2 : 1) * (g - 1), &product) != MW_OK) {
-        mw_error_clear();
-        return -1;
-    }
-    return k == SCATTER ? product : product / g;
+    static const mw_collective same[KINDS] = {
+        [GATHER] = MW_COLLECTIVE_all_gather,
+        [REDUCE] = MW_COLLECTIVE_all_reduce,
+        [SCATTER] = MW_COLLECTIVE_reduce_scatter,
+        [EXCHANGE] = MW_COLLECTIVE_all_to_all,
+    };
+    if (k == SLICE) return 0;
+    if (k == PERMUTE || k == BROADCAST)
+        return g == 1 ? 0 : bytes; /* groups are not read for these */
+    int64_t whole = bytes;
+    if (k == SCATTER && (bytes < 0 || g < 1 || __builtin_mul_overflow(bytes, g, &whole))) return -1;
+    return mw__collective_received(same[k], whole, g);
 }
 
-static void tell_bytes(const mlir_here *h, mw_draft *d, int k, int64_t bytes)
+typedef struct told {
+    int k;
+    int64_t bytes, mean;
+    bool most; /* bytes are a bound */
+} told;
+
+static void tell_bytes(const mlir_here *h, mw_draft *d, const told *t)
 {
-    if (bytes >= 0)
-        mw__fact(d, "received per device", MW_HOW_DERIVED, kinds[k].formula, "%s%lld B",
-                 k == PERMUTE ? "at most " : "", (long long)bytes);
+    if (t->bytes >= 0)
+        mw__fact(d, "received per device", MW_HOW_DERIVED, kinds[t->k].formula, "%s%lld B",
+                 t->most ? "at most " : "", (long long)t->bytes);
     else
         mw__missing(h->e, "the bytes of the %s in line %lld: type, mesh or groups are not there",
-                    kinds[k].words, (long long)h->line->number);
+                    kinds[t->k].words, (long long)h->line->number);
 }
 
-static const char *said_bytes(const mlir_here *h, int k, int64_t bytes)
+static const char *said_bytes(const mlir_here *h, const told *t)
 {
-    const char *text = bytes < 0
+    const char *text = t->bytes < 0
                            ? ""
                            : mw__explain_text(h->e, ": %s%lld B received per device",
-                                              k == PERMUTE ? "at most " : "", (long long)bytes);
+                                              t->most ? "at most " : "", (long long)t->bytes);
     return text ? text : "";
 }
 
@@ -92,8 +102,8 @@ static int64_t axes_size(const mw_mesh *mesh, const char *at, const char *end, m
 }
 
 /* Bytes of rank 0's piece, the largest. */
-static int64_t piece_bytes(const mlir_here *h, const mw_mesh *mesh, const char *sharding,
-                           const hlo_shape *shape)
+int64_t mw__mlir_piece(const mlir_here *h, const mw_mesh *mesh, const char *sharding,
+                       const hlo_shape *shape)
 {
     const char *end = mw__mlir_close(sharding);
     if (!end || shape->ndim < 0 || !shape->bits) return -1;
@@ -112,10 +122,89 @@ static int64_t piece_bytes(const mlir_here *h, const mw_mesh *mesh, const char *
     return count < 0 || count > INT64_C(1) << 50 ? -1 : (count * shape->bits + 7) / 8;
 }
 
+/* How many devices of the mesh hold another piece after a permute than before: they receive one. -1
+ * where the shardings can't be laid out. */
+static int64_t movers(const mlir_here *h, const mw_mesh *mesh, const char *before,
+                      const char *after, const hlo_shape *shape)
+{
+    const char *ends[2] = {mw__mlir_close(before), mw__mlir_close(after)};
+    if (!ends[0] || !ends[1] || shape->ndim < 0 || mw_mesh_ranks(mesh) > 4096) return -1;
+    mw_reading *was =
+        mw__hlo_reading(h->e, mesh, before, ends[0] - before, shape->ndim, shape->dim);
+    mw_reading *is = mw__hlo_reading(h->e, mesh, after, ends[1] - after, shape->ndim, shape->dim);
+    int64_t moved = was && is ? 0 : -1;
+    for (int r = 0; r < mw_mesh_ranks(mesh) && moved >= 0; r++) {
+        bool same = true;
+        for (int d = 0; d < shape->ndim && moved >= 0; d++) {
+            mw_range a = {0, 0}, b = {0, 0};
+            int64_t n = 0, m = 0;
+            if (mw_reading_ranges(was, r, d, &a, 1, &n) != MW_OK ||
+                mw_reading_ranges(is, r, d, &b, 1, &m) != MW_OK || n > 1 || m > 1)
+                moved = -1;
+            else
+                same &= n == m && a.first == b.first && a.end == b.end;
+        }
+        if (moved >= 0 && !same) moved++;
+    }
+    mw_error_clear();
+    mw_reading_free(was);
+    mw_reading_free(is);
+    return moved;
+}
+
+static void permute(const mlir_here *h, mw_draft *d, const mw_mesh *mesh, const char *sharding,
+                    const hlo_shape *shape, told *t)
+{
+    const mlir_value *from = mw__mlir_operand(h, 0);
+    int64_t moved =
+        mesh && from && from->sharding ? movers(h, mesh, from->sharding, sharding, shape) : -1;
+    t->most = moved < 0;
+    if (moved < 0 || t->bytes < 0) return;
+    int64_t ranks = mw_mesh_ranks(mesh);
+    t->mean = t->bytes / ranks * moved + t->bytes % ranks * moved / ranks;
+    if (!moved) t->bytes = 0;
+    mw__fact(d, "devices that receive", MW_HOW_DERIVED,
+             "their piece after the permute is another than before", "%lld of %lld",
+             (long long)moved, (long long)ranks);
+    if (t->mean != t->bytes)
+        mw__fact(d, "received per device, mean", MW_HOW_DERIVED,
+                 "what all devices receive, over their number", "%lld B", (long long)t->mean);
+}
+
+/* What made the operand; for a sum, that is what left terms behind. */
+static const char *cause(const mlir_here *h, mw_draft *d, int k)
+{
+    const mlir_value *from = mw__mlir_operand(h, 0);
+    if (!from || !from->op) return "";
+    bool sum = k == REDUCE || k == SCATTER;
+    mw__fact(d, sum ? "terms left by" : "operand made by", MW_HOW_STATED, h->from,
+             "%s in line %lld", from->op, (long long)from->line);
+    if (from->sharding && !sum) mw__fact(d, "from", MW_HOW_STATED, h->from, "%s", from->sharding);
+    return sum ? from->op : "";
+}
+
+static void wait_for_user(const mlir_here *h, mw_draft *d)
+{
+    const char *name = h->text;
+    mlir_value *v = mw__mlir_value(h->s, mw__mlir_value_name(&name), true);
+    if (!v) return;
+    const mlir_value *from = mw__mlir_operand(h, 0);
+    v->waits = d;
+    v->line = h->line->number;
+    v->summed = from ? from->summed : 0;
+}
+
+static void count(const mlir_here *h, mw_draft *d, const told *t)
+{
+    h->s->collectives++;
+    mw__runs_move(h->e, &h->s->runs, d, mw__mlir_computation(h->s), false, t->bytes, t->mean);
+}
+
 bool mw__mlir_sdy_collective(const mlir_here *h)
 {
     const char *at = strstr(h->text, " = sdy.");
-    int k = at ? kind_at(at + 7) : -1;
+    told t = {.k = at ? kind_at(at + 7) : -1, .mean = -1};
+    int k = t.k;
     if (k < 0) return false;
     const char *axes = at + 7 + strlen(kinds[k].name);
     const char *end = axes + strcspn(axes, "%");
@@ -127,8 +216,8 @@ bool mw__mlir_sdy_collective(const mlir_here *h)
     mw_str names = {0};
     bool typed = mw__mlir_type(h->text, 0, &shape);
     int64_t group = mesh && k != PERMUTE ? axes_size(mesh, axes, end, &names) : -1;
-    int64_t piece = mesh && typed ? piece_bytes(h, mesh, sharding, &shape) : -1;
-    int64_t bytes = received(k, piece, group);
+    int64_t piece = mesh && typed ? mw__mlir_piece(h, mesh, sharding, &shape) : -1;
+    t.mean = t.bytes = received(k, piece, group);
     const char *axis = mw__hlo_keep(h->e, &names);
     const char *name;
     int length = mw__mlir_name(h->text, &name);
@@ -143,37 +232,67 @@ bool mw__mlir_sdy_collective(const mlir_here *h)
     if (piece >= 0)
         mw__fact(d, "bytes of the result's piece", MW_HOW_DERIVED, "type cut by out_sharding",
                  "%lld B", (long long)piece);
-    if (kinds[k].collective)
-        mw__draft_moved(d, kinds[k].collective, axis, "an explicit reshard", bytes);
+    if (sharding)
+        mw__fact(d, "out_sharding", MW_HOW_STATED, h->from, "%.*s",
+                 (int)MW_MIN(strcspn(sharding, ">"), 1000) + 1, sharding);
+    if (k == PERMUTE) permute(h, d, mesh, sharding, &shape, &t);
+    const char *op = cause(h, d, k);
+    if (kinds[k].collective) mw__draft_moved(d, kinds[k].collective, axis, op, t.bytes);
     mw__draft_says(d, "%.*s: one %s%s%s%s.", length, name, kinds[k].words, *axis ? " over " : "",
-                   axis, k == SLICE ? ", which moves nothing" : said_bytes(h, k, bytes));
-    tell_bytes(h, d, k, bytes);
+                   axis, k == SLICE ? ", which moves nothing" : said_bytes(h, &t));
+    tell_bytes(h, d, &t);
     if (sharding && !mesh)
         mw__missing(h->e, "the mesh of line %lld: its sdy.mesh is not in the text",
                     (long long)h->line->number);
     mw__draft_weight(d, k == SLICE ? 5 : 30);
+    if (k == SLICE) return true;
+    wait_for_user(h, d);
+    count(h, d, &t);
     return true;
 }
 
 /* ---- StableHLO's -------------------------------------------------------------------------------
  */
 
-static void tell_types(const mlir_here *h, mw_draft *d, int k, int64_t group)
+/* Pairs of two different devices receive; the mean is over all devices that the pairs name. */
+static void pairs(mw_draft *d, const hlo_groups *g, told *t)
+{
+    int64_t moved = 0, devices = 0;
+    if (g->size != 2 || g->nid == HLO_IDS || t->bytes < 0) {
+        t->most = true;
+        return;
+    }
+    for (int i = 0; i + 1 < g->nid; i += 2) {
+        moved += g->id[i] != g->id[i + 1];
+        devices = MW_MAX(devices, MW_MAX(g->id[i], g->id[i + 1]) + 1);
+    }
+    if (!moved) t->bytes = 0;
+    t->mean = -1;
+    mw__fact(d, "devices that receive", MW_HOW_DERIVED, "pairs of two different devices",
+             "%lld of at least %lld", (long long)moved, (long long)devices);
+    if (moved == devices) t->mean = t->bytes;
+}
+
+static void tell_types(const mlir_here *h, mw_draft *d, int k, const hlo_groups *groups,
+                       int64_t group)
 {
     hlo_shape shape = {.bits = 0};
     mw_str text = {0};
-    int64_t bytes = mw__mlir_type(h->text, 0, &shape) ? received(k, shape.bytes, group) : -1;
+    told t = {.k = k, .bytes = -1, .mean = -1};
+    if (mw__mlir_type(h->text, 0, &shape)) t.mean = t.bytes = received(k, shape.bytes, group);
     mw__hlo_shape_str(&shape, &text);
     const char *printed = mw__hlo_keep(h->e, &text);
     if (shape.dtype[0])
         mw__fact(d, "local shape after", MW_HOW_STATED, h->from,
                  "%s: one device's piece, as in every stablehlo collective", printed);
+    if (k == PERMUTE && groups) pairs(d, groups, &t);
     mw_entry *entry = mw__draft_entry(d);
-    if (entry) entry->bytes = bytes;
-    const char *groups =
+    if (entry) entry->bytes = t.bytes;
+    const char *said =
         group > 0 ? mw__explain_text(h->e, " in groups of %lld devices", (long long)group) : "";
-    mw__draft_says(d, "One %s%s%s.", kinds[k].words, groups ? groups : "", said_bytes(h, k, bytes));
-    tell_bytes(h, d, k, bytes);
+    mw__draft_says(d, "One %s%s%s.", kinds[k].words, said ? said : "", said_bytes(h, &t));
+    tell_bytes(h, d, &t);
+    count(h, d, &t);
 }
 
 bool mw__mlir_collective(const mlir_here *h)
@@ -197,18 +316,22 @@ bool mw__mlir_collective(const mlir_here *h)
     mw__draft_weight(d, 30);
     if (read) mw__fact(d, k == PERMUTE ? "pairs" : "groups", MW_HOW_STATED, h->from, "%s", printed);
     if (k == PERMUTE) group = -1;
+    (void)cause(h, d, k);
+    wait_for_user(h, d);
     if (k == REDUCE || k == SCATTER) { /* a region follows, unless the line has the types */
         size_t n = strlen(h->text);
         if (n && (h->text[n - 1] == '{' || h->text[n - 1] == '(')) {
+            const char *name = h->text;
             mw__explain_once(h->e);
             mw__draft_says(d, "One %s.", kinds[k].words);
             h->s->pending = d;
-            h->s->pending_kind = kinds[k].name;
+            h->s->pending_kind = k;
             h->s->pending_group = group;
+            h->s->pending_name = mw__mlir_value_name(&name);
             return true;
         }
     }
-    tell_types(h, d, k, group);
+    tell_types(h, d, k, &groups, group);
     return true;
 }
 
@@ -218,8 +341,9 @@ bool mw__mlir_region_end(const mlir_here *h)
     if (!d || strncmp(h->text, "})", 2) != 0) return false;
     mw__explain_once(h->e);
     mw__draft_last(d, h->line->number);
-    for (int k = 0; k < KINDS; k++)
-        if (kinds[k].name == h->s->pending_kind) tell_types(h, d, k, h->s->pending_group);
+    tell_types(h, d, h->s->pending_kind, NULL, h->s->pending_group);
+    mlir_value *v = mw__mlir_value(h->s, h->s->pending_name, false);
+    if (v) v->group = h->s->pending_kind == REDUCE ? h->s->pending_group : 0;
     h->s->pending = NULL;
     return true;
 }

@@ -3,6 +3,8 @@
  * are taken and passed over. */
 #include "log/mlir.h"
 
+enum { JOINED = 1 << 16 };
+
 const char *mw__mlir_close(const char *at)
 {
     int depth = 0;
@@ -318,6 +320,34 @@ static bool error_line(const mlir_here *h)
     return true;
 }
 
+/* `Check failed: product == localAxisSize (4 vs. 2)`: an importer that wants one axis for each dim.
+ */
+static bool check_line(const mlir_here *h)
+{
+    const char *at = strstr(h->text, "Check failed: product == localAxisSize (");
+    int64_t product, size;
+    if (!at) return false;
+    const char *p = strchr(at, '(') + 1;
+    if (!mw__hlo_int(&p, &product) || strncmp(p, " vs. ", 5) != 0) return false;
+    p += 5;
+    if (!mw__hlo_int(&p, &size)) return false;
+    mw_draft *d = mw__draft(h->e, h->line, "sdy", "error");
+    mw__draft_says(d,
+                   "An importer of shardings stops: a dim is cut in %lld, the mesh axis that it "
+                   "took for it has %lld.",
+                   (long long)product, (long long)size);
+    mw__fact(d, "error", MW_HOW_STATED, h->from, "%.300s", at);
+    if (size > 1 && product > size && product % size == 0)
+        mw__fact(d, "meaning", MW_HOW_ASSUMED,
+                 "the sharding that it was reading: its pieces, laid out, show which axes cut the "
+                 "dim",
+                 "the dim is cut by several axes at once, %lld = %lld x %lld: such a sharding is "
+                 "valid, and an importer that wants one axis for each dim can't hold it",
+                 (long long)product, (long long)size, (long long)(product / size));
+    mw__draft_weight(d, 80);
+    return true;
+}
+
 /* Lines of MLIR that say nothing of their own here. */
 static bool passed_over(const mlir_here *h)
 {
@@ -326,44 +356,121 @@ static bool passed_over(const mlir_here *h)
                             strstr(t, " = call @") || strstr(t, "func.call"));
     bool head = starts(t, "func.func ") || starts(t, "module {") || starts(t, "module @") ||
                 starts(t, "module attributes");
+    if (head && !h->s->open) h->s->first = h->line->number;
     if (head) h->s->open = true;
     if (op || head) return true;
     if (!h->s->open) return false;
-    if (starts(t, "sdy.return")) {
-        mw__explain_once(h->e);
-        h->s->manual = false;
-        return true;
-    }
-    return starts(t, "stablehlo.return") || starts(t, "return %") || starts(t, "^bb") ||
+    return starts(t, "sdy.return") || *t == '}' || starts(t, "cond {") ||
+           starts(t, "stablehlo.return") || starts(t, "return %") || starts(t, "^bb") ||
            starts(t, "func.return") || starts(t, "%arg") || starts(t, ") -> ") ||
-           starts(t, "} : ") || starts(t, "})");
+           starts(t, "mhlo.return") || starts(t, "func.call") || starts(t, "reducer(") ||
+           starts(t, "// ");
+}
+
+/* `%arg0: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}`: arguments are
+ * values too. */
+static void arguments(const mlir_here *h)
+{
+    bool head = strstr(h->text, "func.func ") || starts(h->text, "%arg");
+    const char *at = head ? h->text : strstr(h->text, " (%arg");
+    for (int i = 0; i < 1000 && at && (at = strstr(at, "%")) != NULL; i++) {
+        uint64_t name = mw__mlir_value_name(&at);
+        if (!name) {
+            at++;
+            continue;
+        }
+        if (strncmp(at, ": ", 2) != 0) continue;
+        const char *type = at + 2, *next = strchr(type, '%');
+        mlir_value *v = mw__mlir_value(h->s, name, true);
+        if (!v) return;
+        *v = (mlir_value){.hash = name, .op = "an argument", .line = h->line->number};
+        if (!mw__hlo_tensor_read(&type, &v->type)) v->type = (hlo_shape){.ndim = -1};
+        const char *sharding = strstr(type, "#sdy.sharding<"), *arrow = strstr(type, ") -> ");
+        if (!sharding || (next && sharding > next) || (arrow && sharding > arrow)) continue;
+        const char *end = mw__mlir_close(sharding + 13);
+        if (end)
+            v->sharding = mw__arena_strndup(mw__explain_arena(h->e), sharding + 13,
+                                            (size_t)(end - sharding - 13));
+    }
+}
+
+/* What a whole op says. */
+static bool statement(const mlir_here *h)
+{
+    bool taken = error_line(h) || check_line(h) || mesh_line(h);
+    if (taken) return true;
+    bool told = mw__mlir_region_end(h) || manual_line(h) || mw__mlir_sdy_collective(h) ||
+                mw__mlir_collective(h);
+    mw__mlir_scope(h);
+    mw__mlir_gather(h);
+    mw__mlir_define(h);
+    mw__mlir_mean(h);
+    if (told) return true;
+    bool marked = shardings(h);
+    mw__mlir_origins(h);
+    arguments(h);
+    return passed_over(h) || marked;
+}
+
+/* Attributes on lines of their own: `%0 = "op"(%a) <{`, lines, `}> : types`. They are read as one
+ * line, which is that of the op. */
+static bool join(const mlir_here *h, bool *ret_whole)
+{
+    mlir_state *s = h->s;
+    size_t n = strlen(h->text);
+    *ret_whole = false;
+    if (!s->joined.length) {
+        if (n < 3 || *h->text != '%' || strcmp(h->text + n - 2, "<{") != 0) return false;
+        s->joined_line = h->line->number;
+    } else
+        mw__str_putc(&s->joined, ' ');
+    mw__str_append(&s->joined, h->text, n);
+    if (s->joined.length > JOINED)
+        mw__str_clear(&s->joined);
+    else
+        *ret_whole = strncmp(h->text, "}>", 2) == 0;
+    return true;
 }
 
 static mw_status sdy_line(mw_explain *e, void *state, const mw_line *line, bool *ret_taken)
 {
     const char *t = line->text;
     mlir_state *s = state;
-    bool likely = *t == '%' || s->open || strstr(t, "sdy") || strstr(t, "hlo.") ||
-                  starts(t, "module ") || starts(t, "func.func");
+    bool likely = *t == '%' || s->open || s->joined.length || strstr(t, "sdy") ||
+                  strstr(t, "hlo.") || starts(t, "module ") || starts(t, "func.func") ||
+                  strstr(t, "Check failed");
     *ret_taken = false;
     if (!likely) return MW_OK;
     mlir_here h = {.e = e, .s = s, .line = line, .text = t};
     h.from = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
     if (!h.from) return MW_NOMEM();
-    *ret_taken = error_line(&h) || mesh_line(&h) || mw__mlir_region_end(&h) || manual_line(&h) ||
-                 mw__mlir_sdy_collective(&h) || mw__mlir_collective(&h);
-    if (*ret_taken) return MW_OK;
-    bool marked = shardings(&h);
-    *ret_taken = passed_over(&h) || marked;
+    s->last = line->number;
+    bool whole;
+    *ret_taken = join(&h, &whole);
+    MW_TRY(mw__str_status(&s->joined));
+    if (*ret_taken && !whole) return MW_OK;
+    mw_line first = *line;
+    if (whole) {
+        first.number = s->joined_line;
+        h.line = &first;
+        h.text =
+            mw__arena_strndup(mw__explain_scratch(e), mw__str_text(&s->joined), s->joined.length);
+        mw__str_clear(&s->joined);
+        if (!h.text) return MW_NOMEM();
+    }
+    *ret_taken = statement(&h) || *ret_taken;
     return MW_OK;
 }
 
 static mw_status sdy_end(mw_explain *e, void *state)
 {
     mlir_state *s = state;
-    (void)e;
+    mw__mlir_total(e, s);
     s->open = s->manual = false;
     s->pending = NULL;
+    s->depth = s->over = 0;
+    s->loop = NULL;
+    mw__str_clear(&s->joined);
     return MW_OK;
 }
 
@@ -372,11 +479,13 @@ static void sdy_done(void *state)
     mlir_state *s = state;
     for (int i = 0; i < s->nmesh; i++)
         mw_mesh_unref(s->mesh[i].mesh);
+    mw__free(s->value, s->value ? MLIR_VALUES * sizeof *s->value : 0);
+    mw__runs_done(&s->runs);
+    mw__str_done(&s->joined);
 }
 
 const mw_reader_kind mw_reader_sdy = {.name = "sdy",
                                       .state_size = sizeof(mlir_state),
                                       .line = sdy_line,
                                       .end = sdy_end,
-                                      .done = sdy_done,
-                                      .repeats = true};
+                                      .done = sdy_done};
