@@ -12,8 +12,14 @@ typedef struct command_row {
     int (*run)(const cli_args *args);
 } command_row;
 
+/* The static program has those commands alone that read texts. */
 static const command_row commands[] = {
+#ifdef CLI_TEXTS_ONLY
+#define COMMAND(name, positional, text)
+#define TEXT_COMMAND(name, positional, text) {#name, positional, text, cmd_##name},
+#else
 #define COMMAND(name, positional, text) {#name, positional, text, cmd_##name},
+#endif
 #include "cli/commands.def"
 #undef COMMAND
 };

@@ -82,6 +82,11 @@ if(TARGET meshwise_cli)
   endforeach()
 endif()
 
+if(TARGET meshwise_explain)
+  mw_test(static cli ${CMAKE_SOURCE_DIR}/tests/static/run $<TARGET_FILE:meshwise_cli>
+    $<TARGET_FILE:meshwise_explain>)
+endif()
+
 # ---- mpi ------------------------------------------------------------------------------------------
 # On ranks that a launcher starts: skipped where there is none, or no MPI to build the module with.
 if(TARGET meshwise_cli AND NOT MW_SANITIZE MATCHES thread)

@@ -5,7 +5,7 @@ for ask in --help -h help; do meshwise $ask | head -n 1; done
 try run --help | sed -n '1,4p; $p'
 try ops -h
 meshwise --version | grep -xE 'meshwise [0-9]+\.[0-9]+\.[0-9]+.*' | sed 's/ .*/ and a version/'
-for command in $(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$defs/commands.def"); do
+for command in $(sed -n 's/^\(TEXT_\)\{0,1\}COMMAND(\([a-z]*\),.*/\2/p' "$defs/commands.def"); do
     meshwise --help | grep -q "meshwise $command " || echo "help says nothing of $command"
     meshwise $command --help
 done >all
