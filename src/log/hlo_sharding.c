@@ -110,7 +110,9 @@ static void follow_sharding(const hlo_op *op)
     if (op->s->spmd || !elementwise(op)) return;
     for (int i = 0; i < 3; i++) {
         const hlo_value *v = operand_value(op, &at);
-        if (!v || !v->sharding || !strstr(v->sharding, "devices=")) continue;
+        if (!v || !v->sharding ||
+            (!strstr(v->sharding, "devices=") && !strstr(v->sharding, "mesh[")))
+            continue;
         if (found && strcmp(found, v->sharding) != 0) return;
         found = v->sharding;
         source = v->source;

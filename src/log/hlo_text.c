@@ -199,6 +199,11 @@ bool mw__hlo_sharding_read(const char *at, hlo_sharding *ret)
     if (!end) return false;
     ret->length = end - at;
     const char *p = at + 1 + strspn(at + 1, " ");
+    if (strncmp(p, "mesh[", 5) == 0) return mw__hlo_v3_read(at, ret);
+    if (strncmp(p, "maximal_mesh[", 13) == 0) {
+        ret->kind = HLO_MAXIMAL;
+        return true;
+    }
     if (strncmp(p, "devices=[", 9) == 0) {
         if (!read_tiles(p + 9, end, ret)) return false;
         ret->kind = HLO_TILES_KIND;
@@ -312,7 +317,7 @@ static int cut_part(part *axis, int *n, const char *name, int length, int64_t pr
     return -1;
 }
 
-static bool quoted(const char **at, const char **ret_name, int *ret_length)
+bool mw__hlo_quoted(const char **at, const char **ret_name, int *ret_length)
 {
     const char *p = *at;
     char quote = *p == '\'' || *p == '"' ? *p++ : 0;
@@ -331,7 +336,8 @@ static bool mesh_axes(const char **at, part *axis, int *n)
     *n = 0;
     while (*p != ']') {
         p += strspn(p, ", ");
-        if (*n == 6 || !quoted(&p, &axis[*n].name, &axis[*n].length) || *p != '=') return false;
+        if (*n == 6 || !mw__hlo_quoted(&p, &axis[*n].name, &axis[*n].length) || *p != '=')
+            return false;
         p++;
         if (!mw__hlo_int(&p, &axis[*n].size) || axis[*n].size < 1) return false;
         axis[(*n)++].talks = false;
@@ -341,7 +347,7 @@ static bool mesh_axes(const char **at, part *axis, int *n)
 }
 
 /* device_ids=([2,2,2]T(0,2,1)) or device_ids=(0,2,1,3): the device at each place of the mesh. */
-static bool mesh_ids(const char *at, const char *stop, int64_t *id, int *ret_n)
+bool mw__hlo_device_ids(const char *at, const char *stop, int64_t *id, int *ret_n)
 {
     int64_t size[HLO_TILES], perm[HLO_TILES], total;
     int n, nperm;
@@ -375,7 +381,7 @@ static bool mesh_groups(const char *p, hlo_groups *g)
     const char *brace = strchr(p, '{');
     int64_t device[HLO_IDS];
     int ndevice;
-    if (!brace || brace - p > 4000 || !mesh_ids(p, brace, device, &ndevice)) return false;
+    if (!brace || brace - p > 4000 || !mw__hlo_device_ids(p, brace, device, &ndevice)) return false;
     const char *close = strchr(brace, '}');
     if (!close || close - brace > 400) return false;
     const char *named[HLO_TILES];
@@ -383,7 +389,7 @@ static bool mesh_groups(const char *p, hlo_groups *g)
     int length[HLO_TILES];
     for (p = brace + 1; p < close;) {
         p += strspn(p, ", ");
-        if (ntalk == 6 || !quoted(&p, &named[ntalk], &length[ntalk])) return false;
+        if (ntalk == 6 || !mw__hlo_quoted(&p, &named[ntalk], &length[ntalk])) return false;
         pre[ntalk] = size[ntalk] = 0;
         if (strncmp(p, ":(", 2) == 0) {
             p += 2;

@@ -40,6 +40,9 @@ typedef struct hlo_sharding {
     int64_t tile[HLO_TILES];
     int64_t devices; /* their product; 0 where the text names none */
     bool list;       /* V1: the devices one by one */
+    bool named;      /* V3: axes of a mesh that it states itself */
+    int64_t terms,
+        manual; /* V3: devices that hold terms of a sum, or what the program cut; else 1 */
 } hlo_sharding;
 
 /* Device groups of a collective. */
@@ -62,6 +65,11 @@ int mw__hlo_bits(const char *name, int64_t length);
 bool mw__hlo_shape_read(const char **at, hlo_shape *ret);
 bool mw__hlo_tensor_read(const char **at, hlo_shape *ret); /* tensor<2x3xf32> */
 bool mw__hlo_sharding_read(const char *at, hlo_sharding *ret);
+bool mw__hlo_v3_read(const char *at, hlo_sharding *ret);       /* {mesh[a=2,b=4], [{a}, {b}]} */
+bool mw__hlo_v3_sdy(const hlo_sharding *sharding, mw_str *to); /* the same in Shardy's words */
+bool mw__hlo_quoted(const char **at, const char **ret_name, int *ret_length); /* quotes or none */
+/* The ids of `device_ids=(...)` before `stop`; *ret_n 0 where there are none. False: unreadable. */
+bool mw__hlo_device_ids(const char *at, const char *stop, int64_t *id, int *ret_n);
 bool mw__hlo_groups_read(const char *at, hlo_groups *ret); /* after `replica_groups=` */
 void mw__hlo_groups_str(const hlo_groups *groups, mw_str *to);
 void mw__hlo_shape_str(const hlo_shape *shape, mw_str *to);
@@ -78,6 +86,9 @@ mw_mesh *mw__hlo_mesh(mw_explain *e, const hlo_sharding *a, const hlo_sharding *
 /* Reads a sharding of a shape; NULL (no error is left) where it can't be. */
 mw_reading *mw__hlo_reading(mw_explain *e, const mw_mesh *mesh, const char *text, int64_t length,
                             int ndim, const int64_t *shape);
+
+mw_reading *mw__hlo_sharding_reading(mw_explain *e, const mw_mesh *mesh,
+                                     const hlo_sharding *sharding, int ndim, const int64_t *shape);
 
 /* Facts of one sharding: words, mesh, spec, pieces and their devices, local shape. `label` stands
  * before their names. shape NULL: not known. `local`: the shape is one device's piece. */

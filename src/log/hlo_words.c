@@ -56,7 +56,12 @@ static void tiles_str(const hlo_sharding *s, mw_str *to)
     else if (whole)
         for (int i = 0; i < ndim; i++)
             if (s->tile[i] == 1) mw__str_printf(to, ", dim %d whole", i);
-    if (copies(s) > 1) mw__str_printf(to, ", each piece on %lld devices", (long long)copies(s));
+    int64_t n = copies(s) / MW_MAX(s->terms, 1) / MW_MAX(s->manual, 1);
+    if (n > 1) mw__str_printf(to, ", each piece on %lld devices", (long long)n);
+    if (s->terms > 1)
+        mw__str_printf(to, ", as %lld terms of a sum that is still to be made",
+                       (long long)s->terms);
+    if (s->manual > 1) mw__str_printf(to, ", cut by hand in %lld more", (long long)s->manual);
 }
 
 void mw__hlo_sharding_str(const hlo_sharding *s, mw_str *to)
@@ -170,8 +175,20 @@ static mw_mesh *given_mesh(mw_explain *e, int64_t devices)
     return mesh;
 }
 
+/* The mesh that a V3 sharding states. */
+static mw_mesh *stated_mesh(mw_explain *e, const hlo_sharding *s)
+{
+    mw_str text = {0};
+    mw_mesh *mesh = NULL;
+    if (mw__hlo_v3_sdy(s, &text))
+        (void)mw__hlo_done(e, mw_notation_mesh(mw__str_text(&text), &mesh));
+    mw__str_done(&text);
+    return mesh;
+}
+
 mw_mesh *mw__hlo_mesh(mw_explain *e, const hlo_sharding *a, const hlo_sharding *b)
 {
+    if (a->named || (b && b->named)) return stated_mesh(e, a->named ? a : b);
     int64_t devices = a->devices ? a->devices : b ? b->devices : 0, bound[BOUNDS + 1];
     char text[32];
     if (devices < 2 || devices > LAID_DEVICES) return NULL;
@@ -307,10 +324,28 @@ void mw__hlo_tell_reading(mw_explain *e, mw_draft *d, const char *label, const m
                  mw_reading_why(r));
 }
 
-static void tell_mesh(mw_explain *e, mw_draft *d, const char *label, const mw_mesh *mesh)
+/* As mw__hlo_reading, of a sharding in any version. */
+mw_reading *mw__hlo_sharding_reading(mw_explain *e, const mw_mesh *mesh, const hlo_sharding *s,
+                                     int ndim, const int64_t *shape)
+{
+    mw_str text = {0};
+    if (!s->named) return mw__hlo_reading(e, mesh, s->at, s->length, ndim, shape);
+    mw_reading *r = mw__hlo_v3_sdy(s, &text) ? mw__hlo_reading(e, mesh, mw__str_text(&text),
+                                                               (int64_t)text.length, ndim, shape)
+                                             : NULL;
+    mw__str_done(&text);
+    return r;
+}
+
+static void tell_mesh(mw_explain *e, mw_draft *d, const char *label, const hlo_sharding *s,
+                      const mw_mesh *mesh)
 {
     char text[256];
     if (mw_mesh_print(mesh, text, sizeof text) >= (int)sizeof text) return;
+    if (s->named) {
+        mw__fact(d, name_of(e, label, "mesh"), MW_HOW_STATED, "the sharding", "%s", text);
+        return;
+    }
     bool given = mw__explain_mesh(e) && mw_mesh_same(mesh, mw__explain_mesh(e));
     if (given)
         mw__fact(d, name_of(e, label, "mesh"), MW_HOW_ASSUMED, "given with --mesh", "%s", text);
@@ -342,8 +377,10 @@ void mw__hlo_tell(mw_explain *e, mw_draft *d, const char *label, const char *fro
     mw__hlo_sharding_str(s, &text);
     const char *words = mw__hlo_keep(e, &text);
     mw__fact(d, name_of(e, label, "meaning"), MW_HOW_DERIVED,
-             s->nsub ? "the last number of devices=[...] counts copies, it is no tensor dim"
-                     : "the numbers of devices=[...] are pieces per tensor dim",
+             s->named                    ? "the axes of its mesh"
+             : s->kind != HLO_TILES_KIND ? "the word it is"
+             : s->nsub ? "the last number of devices=[...] counts copies, it is no tensor dim"
+                       : "the numbers of devices=[...] are pieces per tensor dim",
              "%s", words);
     int ndim = s->ntile - s->nsub;
     if (s->kind != HLO_TILES_KIND || ndim > HLO_DIMS || (shape && shape->ndim != ndim)) return;
@@ -351,8 +388,8 @@ void mw__hlo_tell(mw_explain *e, mw_draft *d, const char *label, const char *fro
     mw_mesh *made = mesh ? NULL : mw__hlo_mesh(e, s, NULL);
     const mw_mesh *on = mesh ? mesh : made;
     if (on && (!shape || whole_shape(s, shape, local, whole))) {
-        tell_mesh(e, d, label, on);
-        mw_reading *r = mw__hlo_reading(e, on, s->at, s->length, ndim, shape ? whole : s->tile);
+        tell_mesh(e, d, label, s, on);
+        mw_reading *r = mw__hlo_sharding_reading(e, on, s, ndim, shape ? whole : s->tile);
         if (shape && local) {
             mw__hlo_str_shape(ndim, whole, &text);
             words = mw__hlo_keep(e, &text);

@@ -1,5 +1,5 @@
-/* Ops whose meaning hangs on how their operands are cut: a gather whose operand and indices share an
- * axis, and a sum over devices that is divided by their number. */
+/* Ops whose meaning hangs on how their operands are cut: a gather whose operand and indices share
+ * an axis, and a sum over devices that is divided by their number. */
 #include "log/mlir.h"
 
 /* ---- gathers -----------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ static int64_t gathered(int64_t piece, int64_t group)
     return bytes;
 }
 
-/* Looking up what one owns and adding up needs the same indices on all devices of the axis that cuts
- * the indexed dim; these have different ones. One of the two must be gathered first. */
+/* Looking up what one owns and adding up needs the same indices on all devices of the axis that
+ * cuts the indexed dim; these have different ones. One of the two must be gathered first. */
 void mw__mlir_gather(const mlir_here *h)
 {
     if (!strstr(h->text, "stablehlo.gather")) return;
@@ -106,31 +106,32 @@ void mw__mlir_gather(const mlir_here *h)
     if (axis < 0) return;
     int64_t g = mw_mesh_axis_size(mesh, axis);
     if (g < 2) return;
-    int64_t operand =
-        gathered(mw__mlir_piece(h, mesh, x.operand->sharding, &x.operand->type), g);
-    int64_t indices =
-        gathered(mw__mlir_piece(h, mesh, x.indices->sharding, &x.indices->type), g);
+    int64_t operand = gathered(mw__mlir_piece(h, mesh, x.operand->sharding, &x.operand->type), g);
+    int64_t indices = gathered(mw__mlir_piece(h, mesh, x.indices->sharding, &x.indices->type), g);
     mw_draft *d = mw__draft(h->e, h->line, "sdy", "gather");
-    mw__draft_says(d,
-                   "A gather whose operand is cut along the indexed dim %lld, and whose indices are "
-                   "cut along their dim %lld, by the same axis %.*s.",
-                   (long long)x.dim, (long long)x.batch, x.length, x.axis);
+    mw__draft_says(
+        d,
+        "A gather whose operand is cut along the indexed dim %lld, and whose indices are "
+        "cut along their dim %lld, by the same axis %.*s.",
+        (long long)x.dim, (long long)x.batch, x.length, x.axis);
     mw__fact(d, "operand", MW_HOW_STATED, h->from, "%s", x.operand->sharding);
     mw__fact(d, "indices", MW_HOW_STATED, h->from, "%s", x.indices->sharding);
     if (operand >= 0)
         mw__fact(d, "received per device to gather the operand", MW_HOW_DERIVED,
-                 "(g-1) pieces of the operand", "%lld B", (long long)operand);
+                 "(g-1) pieces of the operand", "%lld B of %lld B", (long long)operand,
+                 (long long)(operand / (g - 1) * g));
     if (indices >= 0)
         mw__fact(d, "received per device to gather the indices", MW_HOW_DERIVED,
-                 "(g-1) pieces of the indices", "%lld B", (long long)indices);
+                 "(g-1) pieces of the indices", "%lld B of %lld B", (long long)indices,
+                 (long long)(indices / (g - 1) * g));
     bool first = operand < 0 || indices < 0 || operand <= indices;
     mw__fact(d, "sharding of the result", MW_HOW_DERIVED,
              "the result's batch dims are those of the indices",
              "cut by %.*s as the indices are, once the operand is whole along that axis", x.length,
              x.axis);
-    const char *fix = mw__explain_text(
-        h->e, "all-gather the %s over %.*s first, then look up locally",
-        first ? "operand" : "indices", x.length, x.axis);
+    const char *fix =
+        mw__explain_text(h->e, "all-gather the %s over %.*s first, then look up locally",
+                         first ? "operand" : "indices", x.length, x.axis);
     mw__problem(d, "axis-overlap", first ? indices : operand, first ? operand : indices,
                 fix ? fix : "",
                 "One axis can't be both: to look up what a device owns and add up over %.*s, its "
@@ -179,8 +180,9 @@ void mw__mlir_mean(const mlir_here *h)
     const mlir_value *sum = mw__mlir_operand(h, 0), *by = mw__mlir_operand(h, 1);
     if (!sum || !by || sum->group < 2 || !by->is_constant || by->constant != sum->group) return;
     mw_draft *d = mw__draft(h->e, h->line, "stablehlo", "mean");
-    mw__draft_says(d, "The sum over %lld devices is divided by %lld: the mean over devices of what "
-                      "each of them had.",
+    mw__draft_says(d,
+                   "The sum over %lld devices is divided by %lld: the mean over devices of what "
+                   "each of them had.",
                    (long long)sum->group, (long long)sum->group);
     mw__fact(d, "all-reduce", MW_HOW_STATED, h->from, "that of line %lld", (long long)sum->line);
     if (sum->summed > 1)

@@ -453,10 +453,11 @@ static mw_status sdy_line(mw_explain *e, void *state, const mw_line *line, bool 
     if (whole) {
         first.number = s->joined_line;
         h.line = &first;
+        h.from = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)first.number);
         h.text =
             mw__arena_strndup(mw__explain_scratch(e), mw__str_text(&s->joined), s->joined.length);
         mw__str_clear(&s->joined);
-        if (!h.text) return MW_NOMEM();
+        if (!h.text || !h.from) return MW_NOMEM();
     }
     *ret_taken = statement(&h) || *ret_taken;
     return MW_OK;
