@@ -34,8 +34,10 @@ typedef struct warning {
 
 typedef struct cost {
     int64_t now, after, pulled; /* elements received by the rank that receives most */
+    int64_t now_sum, after_sum; /* by all */
     int64_t all, held;          /* of the tensor; of one piece before */
-    const char *steps;
+    int nrank, receivers;       /* of the exchange that fetches just what lacks */
+    const char *steps, *who;    /* their numbers; "" where they are all or many */
 } cost;
 
 static const char *find_sharding(const char *text, const char *word, hlo_sharding *ret)
@@ -77,7 +79,8 @@ static bool flatten(warning *w, hlo_sharding *s, int ndim)
     int have = data_dims(s), n = 0;
     int64_t tile[HLO_TILES];
     mw_str text = {0};
-    if (s->kind != HLO_TILES_KIND || have <= ndim) return s->kind != HLO_TILES_KIND || have == ndim;
+    if (s->named || s->kind != HLO_TILES_KIND || have <= ndim)
+        return s->kind != HLO_TILES_KIND || have == ndim;
     for (int i = 0; i < s->ntile; i++) {
         bool out = i < have && s->tile[i] == 1 && have - ndim > i - n;
         if (!out) tile[n++] = s->tile[i];
@@ -123,29 +126,38 @@ static const mw_layout *layout_of(const mw_reading *r)
 }
 
 static bool plan_once(const mw_mesh *mesh, const mw_layout *a, const mw_layout *b,
-                      mw_plan_steps steps, int64_t *ret_bytes, mw_explain *e,
-                      const char **ret_steps)
+                      mw_plan_steps steps, int64_t *ret_bytes, int64_t *ret_sum, mw_explain *e,
+                      cost *c)
 {
     mw_planned *plan = NULL;
     mw_plan_options options = {.steps = steps, .minimize = MW_MINIMIZE_BYTES};
     if (!mw__hlo_done(e, mw_plan_layouts(mesh, a, b, &options, &plan))) return false;
     const mw_plan_facts *facts = mw_planned_facts(plan);
     *ret_bytes = facts->recv_bytes;
-    mw_str text = {0};
+    *ret_sum = facts->recv_bytes_total;
+    mw_str text = {0}, who = {0};
     for (int i = 0; i < facts->nstep && i < 32; i++)
         mw__str_printf(&text, "%s%s", i ? "; " : "", mw_planned_step(plan, i)->text);
-    if (ret_steps) *ret_steps = mw__hlo_keep(e, &text);
+    if (steps == MW_STEPS_CLASSIC) c->steps = mw__hlo_keep(e, &text);
+    c->receivers = 0;
+    c->nrank = facts->nrank;
+    for (int i = 0; i < facts->nrank; i++) {
+        if (!facts->recv_bytes_each[i]) continue;
+        if (c->receivers++ < 16) mw__str_printf(&who, "%s%d", who.length ? "," : "", i);
+    }
+    c->who = c->receivers > 16 || c->receivers == facts->nrank ? "" : mw__hlo_keep(e, &who);
     mw__str_done(&text);
+    mw__str_done(&who);
     mw_planned_free(plan);
     return true;
 }
 
 static bool find_cost(const warning *w, const mw_mesh *mesh, cost *ret)
 {
-    *ret = (cost){.steps = ""};
+    *ret = (cost){.steps = "", .who = ""};
     if (!mesh || mw_mesh_ranks(mesh) > PLAN_DEVICES) return false;
-    mw_reading *a = mw__hlo_reading(w->e, mesh, w->was.at, w->was.length, w->ndim, w->whole);
-    mw_reading *b = mw__hlo_reading(w->e, mesh, w->wanted.at, w->wanted.length, w->ndim, w->whole);
+    mw_reading *a = mw__hlo_sharding_reading(w->e, mesh, &w->was, w->ndim, w->whole);
+    mw_reading *b = mw__hlo_sharding_reading(w->e, mesh, &w->wanted, w->ndim, w->whole);
     const mw_layout *from = layout_of(a), *to = layout_of(b);
     bool good = from && to;
     ret->all = 1;
@@ -155,13 +167,14 @@ static bool find_cost(const warning *w, const mw_mesh *mesh, cost *ret)
     if (good) {
         mw_layout all = mw_layout_replicated(MW_DTYPE_i8, w->ndim, w->whole);
         ret->held = 1;
-        int64_t local[MW_LAYOUT_DIMS];
+        int64_t sum, local[MW_LAYOUT_DIMS];
         mw_layout_local_shape(mesh, from, 0, local);
         for (int i = 0; i < w->ndim; i++)
             ret->held *= local[i];
-        good = plan_once(mesh, from, &all, MW_STEPS_ALL, &ret->now, w->e, NULL) &&
-               plan_once(mesh, from, to, MW_STEPS_CLASSIC, &ret->after, w->e, &ret->steps) &&
-               plan_once(mesh, from, to, MW_STEPS_ALL, &ret->pulled, w->e, NULL);
+        good =
+            plan_once(mesh, from, &all, MW_STEPS_ALL, &ret->now, &ret->now_sum, w->e, ret) &&
+            plan_once(mesh, from, to, MW_STEPS_CLASSIC, &ret->after, &ret->after_sum, w->e, ret) &&
+            plan_once(mesh, from, to, MW_STEPS_ALL, &ret->pulled, &sum, w->e, ret);
     }
     mw_error_clear();
     mw_reading_free(a);
@@ -217,6 +230,10 @@ static void tell_cost(const warning *w, const cost *c)
     mw__fact(w->d, "received per device with collectives", how,
              "the cheapest sequence of collectives that the planner finds", "%s: %s",
              amount(w, c, c->after), *c->steps ? c->steps : "no step");
+    if (*c->who)
+        mw__fact(w->d, "devices that lack anything", how, "both shardings, piece by piece",
+                 "%d of %d: {%s}; the others hold what they are to have", c->receivers, c->nrank,
+                 c->who);
     mw__fact(w->d, "received per device at least", how,
              "every device fetches just what it lacks, in one exchange", "%s",
              amount(w, c, c->pulled));
@@ -237,12 +254,45 @@ static void tell_problem(const warning *w, const cost *c)
         "annotate %s with the sharding that its users want, or put a sharding constraint between "
         "the two that the partitioner can reach in one step from each (steps: %s)",
         *what ? what : "the tensor", *c->steps ? c->steps : "none");
+    if (c->after == c->now) { /* the same for the device that receives most, less for all */
+        int64_t n = c->nrank;
+        mw__problem(w->d, "needless-movement", bytes ? in_bytes(w, c->now_sum) / n : -1,
+                    bytes ? in_bytes(w, c->after_sum) / n : -1, fix ? fix : "",
+                    "Every device holds all of the tensor, and all together receive %s, where %d "
+                    "of %lld devices receiving %s would do%s (per device: the mean).",
+                    amount(w, c, c->now_sum), c->receivers, (long long)n,
+                    amount(w, c, c->after_sum),
+                    w->flat ? ", if the sharding is read without its dims of one piece" : "");
+        return;
+    }
     mw__problem(w->d, "needless-movement", bytes ? in_bytes(w, c->now) : -1,
                 bytes ? in_bytes(w, c->after) : -1, fix ? fix : "",
                 "Every device receives %s and holds all of the tensor, where receiving %s would "
                 "do%s.",
                 amount(w, c, c->now), amount(w, c, c->after),
                 w->flat ? ", if the sharding is read without its dims of one piece" : "");
+}
+
+/* `padding=4_3`, `padding=0_0x2_1_1`: before, behind and between the elements of each dim. */
+static void tell_padding(const warning *w, const char *text)
+{
+    const char *at = strstr(text, "padding=");
+    if (!at || !w->opcode || strncmp(w->opcode, "pad(", 4) != 0) return;
+    at += strlen("padding=");
+    for (int dim = 0; dim < HLO_DIMS; dim++, at++) {
+        int64_t low, high;
+        bool minus = *at == '-';
+        at += minus;
+        if (!mw__hlo_int(&at, &low) || *at++ != '_') return;
+        bool less = *at == '-';
+        at += less;
+        if (!mw__hlo_int(&at, &high)) return;
+        mw__fact(w->d, "padding", MW_HOW_STATED, w->from,
+                 "dim %d: %s%lld low (before), %s%lld high (behind)", dim, minus ? "-" : "",
+                 (long long)low, less ? "-" : "", (long long)high);
+        if (*at == '_') at += 1 + strspn(at + 1, "0123456789");
+        if (*at != 'x') return;
+    }
 }
 
 static void tell_metadata(const warning *w, const char *text)
@@ -303,6 +353,7 @@ static void tell(warning *w, const mw_line *line, const char *text)
         mw__fact(w->d, "op", MW_HOW_STATED, w->from, "%.*s %.*s", w->op_length, w->op,
                  w->opcode_length, w->opcode ? w->opcode : "");
     if (w->has_shape) mw__fact(w->d, "printed shape", MW_HOW_STATED, w->from, "%s", printed);
+    tell_padding(w, text);
     tell_metadata(w, text);
     tell_rank(w, &w->was, "source");
     tell_rank(w, &w->wanted, "target");
@@ -327,7 +378,8 @@ static void tell(warning *w, const mw_line *line, const char *text)
     if (known) {
         tell_cost(w, &c);
         bool cuts = w->wanted.kind == HLO_TILES_KIND;
-        if (c.after < c.now || (c.after == c.now && c.held < c.all && cuts)) tell_problem(w, &c);
+        if (c.after < c.now || (c.after == c.now && c.after_sum < c.now_sum && cuts))
+            tell_problem(w, &c);
     }
     if (!known)
         mw__missing(w->e,
