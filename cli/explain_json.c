@@ -66,6 +66,21 @@ static json_t *ranks_json(const mw_entry *e)
     return list;
 }
 
+static json_t *laid_json(const mw_entry *e)
+{
+    json_t *list = json_array();
+    bool made = list != NULL;
+    for (int i = 0; made && i < e->nlaid; i++) {
+        const mw_laid *t = &e->laid[i];
+        made = append(list, json_pack("{s:o, s:o, s:o, s:s}", "name", explain_text(t->name), "mesh",
+                                      explain_text(t->mesh), "layout", explain_text(t->layout),
+                                      "how", mw_how_name(t->how)));
+    }
+    if (made) return list;
+    json_decref(list);
+    return NULL;
+}
+
 static json_t *entry_json(const mw_entry *e)
 {
     json_t *o = json_pack("{s:[I, I], s:s, s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "lines",
@@ -74,6 +89,7 @@ static json_t *entry_json(const mw_entry *e)
                           "latest", (json_int_t)e->latest, "ranks", ranks_json(e), "facts",
                           facts_json(e), "problems", problems_json(e));
     bool made = o != NULL;
+    if (made && e->nlaid) made = set(o, "tensors", laid_json(e));
     if (made && e->op[0]) made = set(o, "op", explain_text(e->op));
     if (made && e->direction[0]) made = set(o, "direction", explain_text(e->direction));
     if (made && e->collective)

@@ -53,6 +53,14 @@ typedef struct mw_problem {
     int64_t bytes_now, bytes_after; /* received per rank; -1 where not known */
 } mw_problem;
 
+/* A tensor that lies on a mesh, for drawings: both texts are read by the library's own parsers. */
+typedef struct mw_laid {
+    const char *name;   /* "weight", "output 0"; "": the entry's one tensor */
+    const char *mesh;   /* "tp=2", as mw_mesh_parse reads it */
+    const char *layout; /* "f32[8@tp, 4]", as mw_layout_parse reads it on that mesh */
+    mw_how how;
+} mw_laid;
+
 /* One thing that the text tells. Lines that tell it again are counted, not repeated. */
 typedef struct mw_entry {
     int64_t first, last; /* lines of the text, from 1, where it stands first */
@@ -73,6 +81,8 @@ typedef struct mw_entry {
     int nfact;
     const mw_problem *problem;
     int nproblem;
+    const mw_laid *laid; /* tensors whose layout the text gives, or lets be known */
+    int nlaid;
 } mw_entry;
 
 typedef struct mw_explain_options {

@@ -3,6 +3,7 @@
 #include "log/explain.h"
 
 enum { PROBLEM_WEIGHT = 40 };
+enum { LAID_KEPT = 8, LAYOUT_TEXT = 400, MESH_TEXT = 600 };
 
 static const char *copy(mw_explain *e, const char *text)
 {
@@ -130,6 +131,23 @@ void mw__problem(mw_draft *d, const char *kind, int64_t bytes_now, int64_t bytes
     d->problem[d->entry.nproblem++] =
         (mw_problem){kind, says ? says : "", copy(d->e, fix), bytes_now, bytes_after};
     d->entry.problem = d->problem;
+}
+
+void mw__draft_laid(mw_draft *d, const char *name, const mw_mesh *mesh, const mw_layout *layout,
+                    mw_how how)
+{
+    char text[LAYOUT_TEXT], axes[MESH_TEXT];
+    if (!d || d->entry.nlaid == LAID_KEPT) return;
+    if (mw_layout_print(mesh, layout, text, sizeof text) >= LAYOUT_TEXT ||
+        mw_mesh_print(mesh, axes, sizeof axes) >= MESH_TEXT)
+        return; /* too long to draw */
+    if (!d->laid) d->laid = mw__arena_zalloc(&d->e->arena, LAID_KEPT * sizeof *d->laid);
+    if (!d->laid) {
+        d->e->failed = true;
+        return;
+    }
+    d->laid[d->entry.nlaid++] = (mw_laid){copy(d->e, name), copy(d->e, axes), copy(d->e, text), how};
+    d->entry.laid = d->laid;
 }
 
 mw_entry *mw__draft_entry(mw_draft *d)

@@ -74,6 +74,7 @@ static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *me
     const char *by = how_mesh == MW_HOW_ASSUMED
                          ? "the mesh is assumed; the text's own would settle it"
                          : "the global shape, cut as the placements say";
+    mw__draft_laid(call->draft, name, mesh, &l, how_mesh);
     (void)snprintf(fact, sizeof fact, "local shape of %.70s", name);
     mw__fact(call->draft, fact, how_mesh, by, "%s", mw__dt_locals(h, mesh, &l));
     int64_t bytes = mw__dt_bytes(&t);

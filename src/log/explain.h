@@ -21,6 +21,7 @@ struct mw_draft {
     int64_t cap_fact;
     mw_problem *problem;
     int64_t cap_problem;
+    mw_laid *laid; /* [LAID_KEPT], in the arena */
     int64_t *told; /* [RANK_STREAMS] how often by each; NULL: lines without a rank alone tell it */
 };
 

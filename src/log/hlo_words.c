@@ -319,6 +319,7 @@ void mw__hlo_tell_reading(mw_explain *e, mw_draft *d, const char *label, const m
     tell_printed(e, d, label, r, MW_NOTATION_SDY, "in Shardy's words");
     tell_printed(e, d, label, r, MW_NOTATION_DTENSOR, "as DTensor placements");
     tell_printed(e, d, label, r, MW_NOTATION_HLO_V2, "as an HLO sharding");
+    if (mw_reading_layout(r)) mw__draft_laid(d, label, mesh, mw_reading_layout(r), MW_HOW_DERIVED);
     if (!mw_reading_layout(r) && *mw_reading_why(r))
         mw__fact(d, name_of(e, label, "no layout"), MW_HOW_DERIVED, "the notation reader", "%s",
                  mw_reading_why(r));

@@ -61,6 +61,9 @@ void mw__fact(mw_draft *d, const char *name, mw_how how, const char *from, const
     MW_PRINTF(5, 6);
 void mw__problem(mw_draft *d, const char *kind, int64_t bytes_now, int64_t bytes_after,
                  const char *fix, const char *format, ...) MW_PRINTF(6, 7);
+/* A tensor's layout, for drawings. Some of an entry are kept. */
+void mw__draft_laid(mw_draft *d, const char *name, const mw_mesh *mesh, const mw_layout *layout,
+                    mw_how how);
 mw_entry *mw__draft_entry(mw_draft *d); /* the entry so far, for readers that add to it later */
 void mw__draft_again(mw_draft *d, const mw_line *line); /* another line tells the same */
 

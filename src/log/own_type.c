@@ -215,6 +215,7 @@ static void tell_local(const own_here *h, mw_draft *d, const char *name, const o
     mw_str text = {0};
     for (int i = 0; i < t->ndim; i++)
         mw__str_printf(&text, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    mw__draft_laid(d, name, mesh, &l, how);
     const char *local = mw__explain_text(h->e, "local shape of %s", name);
     const char *bytes = mw__explain_text(h->e, "bytes of %s per rank", name);
     bool even = true;
