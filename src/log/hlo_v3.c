@@ -178,10 +178,10 @@ static bool read(const char *text, mw_str *to, hlo_sharding *ret)
     if (!at || at >= v.end) { /* of the whole value */
         const char *word = v.after + strspn(v.after, ", ");
         ret->devices = v.devices;
-        ret->kind = strncmp(word, "replicated", 10) == 0  ? HLO_REPLICATED
-                    : strncmp(word, "unreduced", 9) == 0  ? HLO_UNREDUCED
-                    : strncmp(word, "manual", 6) == 0     ? HLO_MANUAL
-                                                          : HLO_ODD;
+        ret->kind = strncmp(word, "replicated", 10) == 0 ? HLO_REPLICATED
+                    : strncmp(word, "unreduced", 9) == 0 ? HLO_UNREDUCED
+                    : strncmp(word, "manual", 6) == 0    ? HLO_MANUAL
+                                                         : HLO_ODD;
         return ret->kind != HLO_ODD && !to;
     }
     if (!dims(&v, &at, ret) || !sets(&v, at, ret)) return false;

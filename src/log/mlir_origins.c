@@ -45,9 +45,8 @@ static const char *one_value(const mlir_here *h, mw_draft *d, const char *at, in
         const char *close = quote ? strchr(quote + 1, '"') : NULL;
         if (!close || close > end) break;
         char words[160];
-        const char *fact =
-            mw__explain_text(h->e, "axis %.*s of value %d comes from", (int)MW_MIN(n, 80), name,
-                             index);
+        const char *fact = mw__explain_text(h->e, "axis %.*s of value %d comes from",
+                                            (int)MW_MIN(n, 80), name, index);
         mw__fact(d, fact ? fact : "", MW_HOW_STATED, h->from, "%s",
                  origin(quote + 1, (size_t)(close - quote - 1), words, sizeof words));
         at = close + 1;
@@ -103,8 +102,8 @@ static const char *one_step(const mlir_here *h, mw_draft *d, const char *at)
         const char *name = mw__explain_text(h->e, "step %lld, axis %.*s", (long long)step,
                                             (int)MW_MIN(equals - at - 1, 100), at + 1);
         mw__fact(d, name ? name : "", MW_HOW_STATED, h->from, "%.*s handed it to %.*s",
-                 (int)MW_MIN(arrow - equals - 3, 60), equals + 3, (int)MW_MIN(close - arrow - 5, 300),
-                 arrow + 5);
+                 (int)MW_MIN(arrow - equals - 3, 60), equals + 3,
+                 (int)MW_MIN(close - arrow - 5, 300), arrow + 5);
         at = end + 1 + strspn(end + 1, ", ");
     }
     return *at == ']' ? at + 1 : NULL;

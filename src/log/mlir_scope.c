@@ -214,8 +214,9 @@ void mw__mlir_total(mw_explain *e, mlir_state *s)
                    (long long)s->first, (long long)total.moves, total.moves == 1 ? "" : "s",
                    (long long)total.runs, total.runs == 1 ? "" : "s");
     if (total.bytes >= 0)
-        mw__draft_says(d, "The module that begins in line %lld: %lld collective%s, %lld run%s, "
-                          "%lld B received per device.",
+        mw__draft_says(d,
+                       "The module that begins in line %lld: %lld collective%s, %lld run%s, "
+                       "%lld B received per device.",
                        (long long)s->first, (long long)total.moves, total.moves == 1 ? "" : "s",
                        (long long)total.runs, total.runs == 1 ? "" : "s", (long long)total.bytes);
     mw__runs_tell(d, &total);

@@ -142,8 +142,8 @@ static void constant(mlir_value *v, const char *at)
 
 static void sharding_of(const mlir_here *h, mlir_value *v)
 {
-    static const char *const keys[] = {"sdy.sharding = #sdy.sharding_per_value<[", "out_sharding=",
-                                       "sdy.sharding_constraint %"};
+    static const char *const keys[] = {"sdy.sharding = #sdy.sharding_per_value<[",
+                                       "out_sharding=", "sdy.sharding_constraint %"};
     for (int i = 0; i < MW_COUNT(keys); i++) {
         const char *at = strstr(h->text, keys[i]);
         if (!at) continue;
