@@ -57,6 +57,8 @@ typedef struct dt_tensor {
     bool local; /* the shape is that of one rank's piece */
     int ndim;
     int64_t shape[DT_DIMS];
+    int nstride; /* 0: not stated */
+    int64_t stride[DT_DIMS];
     mw_dtype dtype;
     int nplacement;
     dt_placement placement[DT_AXES];
@@ -123,16 +125,26 @@ typedef struct dt_call {
     int nwanted;
     dt_value *wanted; /* redistribute_schema's arguments */
     int64_t out_line;
-    bool told; /* the facts are written */
+    bool told;  /* the facts are written */
+    bool alone; /* a schema that stands by itself, in no log */
 } dt_call;
 
-/* A move that was told, waiting for the call that uses it. */
+/* A move that somebody asked for, waiting for the call that uses it. */
 typedef struct dt_move {
-    mw_draft *draft;
+    mw_draft *draft; /* NULL: none waits */
     int64_t line;
-    int axis;
-    dt_placement to;
+    int axis, calls; /* calls seen since */
+    dt_placement from;
+    dt_tensor after; /* the whole tensor, as it then lies */
+    int64_t bytes;
 } dt_move;
+
+/* A view that is a copy, because its input was moved for it: writes into it are lost. */
+typedef struct dt_copy {
+    dt_tensor tensor; /* shaped: there is one */
+    int64_t line;
+    const char *op;
+} dt_copy;
 
 /* One rank's lines. */
 typedef struct dt_rank {
@@ -142,6 +154,12 @@ typedef struct dt_rank {
     int64_t last_line;
     const char *last_op;
     dt_move move;
+    dt_copy copy;
+    struct { /* steps of one tensor, one after another */
+        mw_layout start, now;
+        const mw_mesh *mesh;
+        int64_t line, bytes; /* bytes -1: not known */
+    } chain;
     const char *pass, *pass_why; /* forward, backward; NULL: not known */
     int64_t pass_from;           /* the first entry of it */
     mw_str pending;              /* a statement that goes on in the next line */
@@ -239,6 +257,10 @@ void mw__dt_mesh_names(const dt_here *h, dt_mesh *m);
  */
 void mw__dt_other_ways(const dt_here *h, mw_draft *d, const mw_mesh *mesh, const dt_tensor *whole,
                        int axis, const dt_placement *to, mw_how how, const char *from);
+
+/* That move, told of a tensor that is known whole, waits for the call that uses it. */
+void mw__dt_move_waits(const dt_here *h, mw_draft *d, int axis, const dt_placement *from,
+                       const dt_tensor *after, int64_t bytes);
 
 /* What a masked partial is, where one of the placements is so. */
 void mw__dt_tell_masked(const dt_here *h, mw_draft *d, const dt_tensor *t);

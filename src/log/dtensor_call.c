@@ -64,6 +64,22 @@ bool mw__dt_declares_backward(const char *word, size_t length)
     return false;
 }
 
+/* An op of meshwise's whose rule holds for the first arguments (three at most) and the first
+ * result: kernels of one op, a cast (elements stay where they are), a reduction over all dims. */
+static const mw_op *stand_in(const dt_call *call)
+{
+    static const struct {
+        const char *word, *op;
+    } same[] = {{"_to_copy", "clone"}, {"max", "amax"}, {"min", "amin"}};
+    if (strncmp(call->word, "_scaled_dot_product_", 20) == 0 && !strstr(call->word, "backward"))
+        return mw__op_find("scaled_dot_product_attention", 28);
+    for (int i = 0; i < MW_COUNT(same); i++)
+        if (strcmp(call->word, same[i].word) == 0 && !strstr(call->name, ".dim") &&
+            !strstr(call->name, ".other"))
+            return mw__op_find(same[i].op, strlen(same[i].op));
+    return NULL;
+}
+
 static void declaration_of(const dt_here *h, dt_call *call)
 {
     op_name n = split_name(call->name, (int)strlen(call->name));
@@ -84,9 +100,7 @@ static void declaration_of(const dt_here *h, dt_call *call)
         }
         call->op = NULL;
     }
-    /* kernels of one op: their first result is that op's, and so are their first three arguments */
-    if (strncmp(call->word, "_scaled_dot_product_", 20) == 0 && !strstr(call->word, "backward"))
-        call->same_as = mw__op_find("scaled_dot_product_attention", 28);
+    call->same_as = stand_in(call);
     for (int i = 0; i < MW_COUNT(declared); i++) {
         if (!declares(declared[i], &n)) continue;
         call->schema = h->s->declared[i];

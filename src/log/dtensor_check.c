@@ -279,6 +279,20 @@ static void say(const dt_here *h, dt_call *call, const dt_replay *r, bool chosen
                  *r->choice.why ? ": " : "", r->choice.why);
 }
 
+/* Of an op that meshwise has no rule for: nothing can need moving where every rank holds all. */
+static void tell_all_whole(dt_call *call, const mw_mesh *mesh)
+{
+    int n = 0;
+    for (int i = 0; i < call->narg; i++)
+        for (int k = 0; call->arg[i].tensor && k < call->arg[i].count; k++)
+            for (int a = 0; a < call->arg[i].tensor[k].nplacement; a++, n++)
+                if (call->arg[i].tensor[k].placement[a].kind != 'R' && !(mesh && mesh->nrank == 1))
+                    return;
+    if (n && !call->has_needs)
+        mw__fact(call->draft, "communication", MW_HOW_DERIVED,
+                 "every operand is whole on every rank", "none needed: the result is whole too");
+}
+
 void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
 {
     dt_replay *r = mw__arena_zalloc(h->scratch, sizeof *r);
@@ -301,9 +315,11 @@ void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
     }
     mw_error_clear();
     say(h, call, r, chosen);
+    if (!chosen) tell_all_whole(call, mesh);
     if (!chosen) return;
     tell_derived_outputs(r);
     tell_cheapest(r);
+    mw__dt_tell_user(r);
     mw__dt_tell_view(r);
     check_moves(r);
     mw__dt_check_values(r);

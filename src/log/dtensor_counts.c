@@ -162,6 +162,31 @@ static const char *kind_of(const char *what)
     return strcmp(what, "shard_dim_alltoall") == 0 ? "all_to_all" : what;
 }
 
+/* The gradient of a gather is scattered and summed, that of a reduce-scatter is gathered: modules
+ * that did the one forward are likely to do the other backward. */
+static void tell_mirror(const dt_here *h, const dt_counts *c, const count *one, mw_draft *d)
+{
+    static const char *const pairs[][2] = {{"all_gather", "reduce_scatter"},
+                                           {"reduce_scatter", "all_gather"}};
+    const char *kind = kind_of(one->what);
+    mw_str text = {0};
+    for (int k = 0; k < MW_COUNT(pairs); k++)
+        for (int64_t i = 0; strcmp(kind, pairs[k][0]) == 0 && i < c->ncount; i++) {
+            const count *f = &c->count[i];
+            if (f->pass != 0 || f->module < 0 || f->n <= f->inside ||
+                c->module[f->module].parent < 0 || strcmp(kind_of(f->what), pairs[k][1]) != 0)
+                continue;
+            if (text.length < 300)
+                mw__str_printf(&text, "%s%s", text.length ? ", " : "", c->module[f->module].name);
+        }
+    if (text.length)
+        mw__fact(d, "likely of", MW_HOW_ASSUMED,
+                 "backward mirrors forward; a table that lists the modules' backward passes would "
+                 "settle it",
+                 "%s", mw__str_text(&text));
+    mw__dt_done(h, &text);
+}
+
 static void tell_count(const dt_here *h, const dt_counts *c, const count *one)
 {
     int64_t own = one->n - one->inside;
@@ -185,6 +210,7 @@ static void tell_count(const dt_here *h, const dt_counts *c, const count *one)
     if (top && own > 0 && own == one->n)
         mw__fact(d, "whose", MW_HOW_DERIVED, "no module below it lists them in this pass",
                  "the table does not say which module");
+    if (top && own > 0 && one->pass == 1) tell_mirror(h, c, one, d);
     if (own > 0) mw__draft_moved(d, kind_of(one->what), "", name, -1);
     mw_entry *entry = mw__draft_entry(d);
     if (entry && own > 0) entry->count = own;

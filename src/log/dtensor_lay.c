@@ -315,6 +315,9 @@ const char *mw__dt_collective(const dt_placement *from, const dt_placement *to)
     bool cut_from = from->kind == 'S' || from->kind == '_';
     bool cut_to = to->kind == 'S' || to->kind == '_';
     bool terms = from->kind == 'P' || from->kind == 'M' || from->kind == 'N';
+    if (from->kind == to->kind && from->dim == to->dim && from->split == to->split &&
+        (cut_from || from->kind == 'R'))
+        return NULL;
     if (cut_from && to->kind == 'R') return "all_gather";
     if (cut_from && cut_to) return "all_to_all";
     if (terms && to->kind == 'R') return "all_reduce";

@@ -258,6 +258,54 @@ static void say_move(const dt_here *h, const step *s, const char *collective, co
     mw__dt_done(h, &text);
 }
 
+/* The step before went on with the same tensor: would one redistribution over both axes move less?
+ */
+static void tell_joined(const dt_here *h, const step *s)
+{
+    dt_rank *r = h->r;
+    int64_t sum, once;
+    if (r->chain.bytes >= 0 && s->laid && s->bytes >= 0 && r->chain.mesh == s->made &&
+        r->chain.line + 1 >= h->first && mw_layout_equal(&r->chain.now, &s->before) &&
+        !__builtin_add_overflow(r->chain.bytes, s->bytes, &sum)) {
+        once = mw__dt_moving(h, s->made, &r->chain.start, &s->after, NULL);
+        if (once >= 0 && once < sum)
+            mw__fact(s->draft, "joined", MW_HOW_ASSUMED,
+                     "both lines speak of one tensor; the calls between them would settle it",
+                     "with the step of line %lld, one redistribution over both mesh axes: %lld B "
+                     "received per rank instead of %lld B",
+                     (long long)r->chain.line, (long long)once, (long long)sum);
+        r->chain.bytes = sum;
+    } else {
+        r->chain.bytes = s->laid ? s->bytes : -1;
+        r->chain.start = s->before;
+        r->chain.mesh = s->made;
+    }
+    r->chain.now = s->after;
+    r->chain.line = h->first;
+}
+
+/* An operand's own step has its op's ways; any other could have been another move, or none. */
+static void tell_more(const dt_here *h, const step *s, const char *collective)
+{
+    dt_tensor t = s->tensor;
+    if (collective && t.shaped && s->axis < t.nplacement) {
+        t.placement[s->axis] = s->from;
+        mw__dt_tell_masked(h, s->draft, &t);
+        if (!s->own && s->laid) {
+            dt_tensor after = t;
+            after.placement[s->axis] = s->to;
+            mw__dt_other_ways(h, s->draft, s->made, &t, s->axis, &s->to, s->how,
+                              s->how == MW_HOW_ASSUMED ? "if its tensor and dtype are those"
+                                                       : "shape, mesh and dtype as told");
+            mw__dt_move_waits(h, s->draft, s->axis, &s->from, &after, s->bytes);
+        }
+    } else if (collective && s->from.kind == 'M') {
+        dt_tensor one = {.nplacement = 1, .placement = {s->from}};
+        mw__dt_tell_masked(h, s->draft, &one);
+    }
+    tell_joined(h, s);
+}
+
 bool mw__dt_move_line(const dt_here *h)
 {
     static const char words[] = "redistribute from ";
@@ -279,7 +327,9 @@ bool mw__dt_move_line(const dt_here *h)
         mw__draft_moved(s.draft, collective, axis, own ? h->r->call->word : "", s.bytes);
     say_move(h, &s, collective, axis);
     tell_move(h, &s, collective, axis);
+    tell_more(h, &s, collective);
     mw__draft_weight(s.draft, 20);
+    mw__draft_direction(s.draft, mw__dt_pass_now(h));
     if (!s.mesh.naxis) mw__missing(h->e, "the size of the mesh; --mesh tp=2 would supply it");
     if (h->r->last.shaped && s.axis < h->r->last.nplacement && s.how == MW_HOW_ASSUMED && !s.own)
         h->r->last.placement[s.axis] = s.to;

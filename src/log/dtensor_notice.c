@@ -1,5 +1,6 @@
-/* PyTorch's own remarks beside the calls: how it searched for a placement, what it fell back to, the
- * operands of a call one by one (2.4). They tell what was decided, never that something moved. */
+/* PyTorch's own remarks beside the calls: how it searched for a placement, what it fell back to,
+ * the operands of a call one by one (2.4). They tell what was decided, never that something moved.
+ */
 #include "log/dtensor.h"
 
 #include <stdio.h>
@@ -38,8 +39,9 @@ static bool search_line(const dt_here *h)
     number(h, d, "exhaustive=", "combinations in all");
     mw__draft_says(d, "DTensor's search for the cheapest placements of an op is over; it says what "
                       "was chosen, and that nothing moved yet.");
-    mw__missing(h->e, "the op of the search in line %lld: the line does not name it; the call after "
-                      "it is likely that op",
+    mw__missing(h->e,
+                "the op of the search in line %lld: the line does not name it; the call after "
+                "it is likely that op",
                 (long long)h->first);
     return true;
 }
@@ -53,7 +55,8 @@ static bool selected_line(const dt_here *h)
     const char *op = arrow ? strstr(arrow, " for ") : NULL;
     if (!op) return false;
     mw_draft *d = mw__draft(h->e, h->line, "dtensor", "search");
-    const char *name = mw__explain_text(h->e, "%.*s", (int)MW_MIN(strcspn(op + 5, " ("), 100), op + 5);
+    const char *name =
+        mw__explain_text(h->e, "%.*s", (int)MW_MIN(strcspn(op + 5, " ("), 100), op + 5);
     mw_entry *entry = mw__draft_entry(d);
     if (entry && name) entry->op = name;
     mw__fact(d, "op", MW_HOW_STATED, from, "%s", name ? name : "");
@@ -79,8 +82,9 @@ static bool exhausted_line(const dt_here *h)
     mw__fact(d, "op", MW_HOW_STATED, mw__dt_line_from(h, h->first), "%.*s",
              (int)MW_MIN(strcspn(at, " ("), 100), at);
     number(h, d, "explored ", "combinations looked at");
-    mw__draft_says(d, "DTensor's quick search found no placements for an op and it goes through all "
-                      "combinations: slow once, no fault of the result.");
+    mw__draft_says(d,
+                   "DTensor's quick search found no placements for an op and it goes through all "
+                   "combinations: slow once, no fault of the result.");
     return true;
 }
 
@@ -102,8 +106,8 @@ static bool arg_line(const dt_here *h)
     if (!t.shaped && shape && shape < spec) {
         if (mw__py_read(shape + 6, spec, h->scratch, &node) != MW_OK) h->e->failed = true;
         int count = h->e->failed ? -1
-                                 : mw__py_ints(node->kind == MW_PY_SEQ ? node->first : node, t.shape,
-                                               DT_DIMS);
+                                 : mw__py_ints(node->kind == MW_PY_SEQ ? node->first : node,
+                                               t.shape, DT_DIMS);
         t.shaped = count >= 0;
         t.ndim = MW_MAX(count, 0);
     }

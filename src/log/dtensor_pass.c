@@ -1,7 +1,7 @@
 /* Forward or backward. An op that is named so is of the backward pass, and so is the ones_like of a
  * scalar with which autograd begins; an op that has such a counterpart is of the forward pass (its
- * derivative is that other op). What stands between two of these is taken to go on with the pass that
- * it stands in, and says that it is assumed. */
+ * derivative is that other op). What stands between two of these is taken to go on with the pass
+ * that it stands in, and says that it is assumed. */
 #include "log/dtensor.h"
 
 static const char forward[] = "forward", backward[] = "backward";
@@ -53,10 +53,12 @@ static void tell(const dt_here *h, const dt_call *call, const char *pass, mw_how
 void mw__dt_pass_of(const dt_here *h, const dt_call *call)
 {
     dt_rank *r = h->r;
+    const mw_entry *entry = mw__draft_entry(call->draft);
+    bool alone = entry && (strcmp(entry->event, "error") == 0 || call->alone);
     bool named = strstr(call->word, "backward") != NULL, seed = is_seed(call);
+    if (alone && !named) return;
     if (!named && !seed && !has_counterpart(call)) {
-        if (r->pass)
-            tell(h, call, r->pass, MW_HOW_ASSUMED, r->pass_why ? r->pass_why : "");
+        if (r->pass) tell(h, call, r->pass, MW_HOW_ASSUMED, r->pass_why ? r->pass_why : "");
         return;
     }
     const char *pass = named || seed ? backward : forward;
@@ -67,10 +69,10 @@ void mw__dt_pass_of(const dt_here *h, const dt_call *call)
              "backward() begins with a one like the scalar that is differentiated");
     else
         tell(h, call, pass, MW_HOW_DERIVED, "ATen has another op for its derivative");
-    if (r->pass == pass) return;
+    if (r->pass == pass || alone) return;
     if (pass == backward) mark_before(h);
     r->pass = pass;
     r->pass_from = h->e->nentry;
-    r->pass_why = mw__explain_text(h->e, "it goes on after line %lld, %s", (long long)h->first,
-                                   call->word);
+    r->pass_why =
+        mw__explain_text(h->e, "it goes on after line %lld, %s", (long long)h->first, call->word);
 }

@@ -84,6 +84,10 @@ bool mw__dt_replay_bind(dt_replay *r)
     const mw_op *op = r->call->op ? r->call->op : r->call->same_as;
     const mw_op_info *info = op ? mw__op_info_of(op) : NULL;
     int narg = r->call->op ? r->call->narg : MW_MIN(r->call->narg, 3);
+    if (!r->call->op && strcmp(r->call->word, "_to_copy") == 0) {
+        narg = MW_MIN(narg, 1);
+        r->assumed_dtype = true; /* of the result: that is what a cast changes */
+    }
     if (!info) return false;
     for (int i = 0; i < narg; i++)
         if (!given_of(r, i, &given[i])) return false;

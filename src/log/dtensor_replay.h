@@ -35,6 +35,9 @@ const char *mw__dt_placements_of(const dt_replay *r, const mw_layout *l);
  * `result` (NULL: wherever). */
 void mw__dt_tell_ways(dt_replay *r, int axis, const mw_layout *result);
 
+/* What the last move that was asked for saved or cost the call. */
+void mw__dt_tell_user(dt_replay *r);
+
 /* Bytes that bring all operands to other layouts; -1: not known. */
 int64_t mw__dt_bringing(const dt_replay *r, const mw_layout *to);
 

@@ -51,6 +51,44 @@ static void tell_placement(const dt_here *h, const dt_call *call, const dt_tenso
     mw__dt_done(h, &text);
 }
 
+/* Two mesh axes cut one dim: which first? Left to right, unless a strided placement says that the
+ * left one cut what the right one had cut: so it is where FSDP is put on top of TP. */
+static void tell_order(const dt_here *h, const dt_call *call, const dt_tensor *t, const char *name)
+{
+    for (int a = 0; a < t->nplacement && a < call->mesh.naxis; a++) {
+        const dt_placement *p = &t->placement[a];
+        bool cut = p->kind == 'S' || p->kind == '_';
+        int64_t right = 1;
+        int other = -1;
+        for (int b = a + 1; cut && b < t->nplacement && b < call->mesh.naxis; b++)
+            if (t->placement[b].kind == 'S' && t->placement[b].dim == p->dim) {
+                right *= call->mesh.size[b];
+                other = b;
+            }
+        if (other < 0 || p->order >= 0) continue;
+        const char *left_name = mw__dt_axis_name(h, &call->mesh, a);
+        const char *right_name = mw__dt_axis_name(h, &call->mesh, other);
+        char fact[96];
+        (void)snprintf(fact, sizeof fact, "shard order of %.70s", name);
+        if (p->kind == '_' && p->split == right)
+            mw__fact(
+                call->draft, fact, MW_HOW_DERIVED,
+                "the split factor is the size of the axis right of it",
+                "mesh axis %s cuts tensor dim %d first, then %s cuts each piece (as FSDP on top "
+                "of TP stores it); gathered in that order the rows are in order",
+                right_name, p->dim, left_name);
+        else if (p->kind == 'S')
+            mw__fact(
+                call->draft, fact, MW_HOW_DERIVED, "placements are applied left to right",
+                "mesh axis %s cuts tensor dim %d first, then %s cuts each piece. Where the data "
+                "was cut over %s first (FSDP on top of TP), the true label is "
+                "_StridedShard(dim=%d, split_factor=%lld) on %s, and with this one full_tensor() "
+                "and checkpoints have their rows in another order",
+                left_name, p->dim, right_name, right_name, p->dim, (long long)right, left_name);
+        return;
+    }
+}
+
 static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *mesh,
                         const dt_tensor *stated, const char *name, mw_how how, const char *from)
 {
@@ -59,7 +97,17 @@ static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *me
     mw__dt_tensor_str(stated, &text);
     mw__fact(call->draft, name, how, from, "%s", mw__dt_text(h, &text));
     mw__dt_done(h, &text);
+    if (stated->nstride && stated->nstride == stated->ndim) {
+        mw_str strides = {0};
+        mw__dt_shape_str(stated->stride, stated->nstride, &strides);
+        (void)snprintf(fact, sizeof fact, "stride of %.70s", name);
+        mw__fact(call->draft, fact, how, from, "(%.*s): steps in elements of the whole tensor",
+                 (int)strlen(mw__str_text(&strides)) - 2, mw__str_text(&strides) + 1);
+        mw__dt_done(h, &strides);
+    }
     if (!stated->placed || stated->local) return;
+    mw__dt_tell_masked(h, call->draft, stated);
+    tell_order(h, call, stated, name);
     dt_tensor t = *stated;
     mw_how dtype_how = MW_HOW_DERIVED;
     if (!t.dtype && h->e->options.dtype) {
@@ -82,8 +130,10 @@ static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *me
     (void)snprintf(fact, sizeof fact, "bytes of %.70s", name);
     mw__fact(call->draft, fact, MW_MAX(how_mesh, dtype_how),
              dtype_how == MW_HOW_ASSUMED ? "the dtype is that of --dtype" : "shape and dtype",
-             "%lld B in all, %lld B per rank", (long long)bytes,
-             (long long)mw__dt_local_bytes(mesh, &l));
+             "%lld B in all, %lld B per rank%s", (long long)bytes,
+             (long long)mw__dt_local_bytes(mesh, &l),
+             mesh->nrank > 1 && mw__dt_local_bytes(mesh, &l) == bytes ? ": a copy on every rank"
+                                                                      : "");
 }
 
 static void tell_value(const dt_here *h, const dt_call *call, const mw_mesh *mesh, int i)

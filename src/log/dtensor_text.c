@@ -310,6 +310,7 @@ bool mw__dt_read_meta(const mw_py *node, dt_tensor *ret)
     const mw_py *dtype = mw__py_key(node, "dtype");
     if (dtype && dtype->kind == MW_PY_NAME)
         ret->dtype = mw_dtype_read(dtype->name, dtype->name_length);
+    ret->nstride = MW_MAX(mw__py_ints(mw__py_key(node, "stride"), ret->stride, DT_DIMS), 0);
     return shape_of(mw__py_key(node, "shape"), ret);
 }
 

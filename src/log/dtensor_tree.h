@@ -5,8 +5,8 @@
  *     dtensor_tree_comm.c  collectives: what a rank receives
  *     dtensor_tree_size.c  sizes of mesh axes, as pieces and groups show them
  *
- * Depth says who caused what. A line is a frame of a stack while lines below it may come; it is told
- * when they are over, because they tell the sizes. */
+ * Depth says who caused what. A line is a frame of a stack while lines below it may come; it is
+ * told when they are over, because they tell the sizes. */
 #ifndef LOG_DTENSOR_TREE_H
 #define LOG_DTENSOR_TREE_H
 
@@ -59,7 +59,7 @@ typedef struct dt_tree {
     tree_group group[TREE_GROUPS];
     int ngroup;
     int64_t only; /* the one size of all groups; 0: none seen, -1: several */
-    struct { /* a redistribution of argument 0, for in-place ops */
+    struct {      /* a redistribution of argument 0, for in-place ops */
         int indent;
         int64_t line;
         dt_tensor from, to;
@@ -79,7 +79,8 @@ bool mw__tree_move_line(const dt_here *h, dt_tree *t);
 void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f);
 bool mw__tree_comm_line(const dt_here *h, dt_tree *t);
 
-/* ---- sizes ------------------------------------------------------------------------------------ */
+/* ---- sizes ------------------------------------------------------------------------------------
+ */
 
 void mw__tree_size_group(dt_tree *t, const char *name, int64_t size);
 int64_t mw__tree_group(const dt_tree *t, const char *name); /* 0: not known */

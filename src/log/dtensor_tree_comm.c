@@ -1,7 +1,7 @@
 /* Collectives in a tree: `_c10d_functional::all_gather_into_tensor(t: f32[4, 2], 4, 0)` is a local
  * tensor, the ranks of the group, the group's name. What a rank receives of it follows; the group's
- * size, where a line does not state it, comes from an earlier line of the same group or from the mesh
- * axis of the step that the line belongs to. */
+ * size, where a line does not state it, comes from an earlier line of the same group or from the
+ * mesh axis of the step that the line belongs to. */
 #include "log/dtensor_tree.h"
 
 typedef struct collective {
@@ -132,11 +132,12 @@ static void tell_alone(const dt_here *h, const dt_tree *t, const talk *one)
         mw__missing(h->e, "the size of the group of the %s in line %lld", kind,
                     (long long)h->first);
     if (source)
-        mw__fact(d, "on account of", MW_HOW_ASSUMED,
-                 "PyTorch does so in distribute_tensor; a line above it would settle it",
-                 "a tensor that is being distributed: its source, rank 0 of the group, has the whole "
-                 "of it%s, so the peak of memory is there",
-                 *kind == 's' ? " and all pieces" : "");
+        mw__fact(
+            d, "on account of", MW_HOW_ASSUMED,
+            "PyTorch does so in distribute_tensor; a line above it would settle it",
+            "a tensor that is being distributed: its source, rank 0 of the group, has the whole "
+            "of it%s, so the peak of memory is there",
+            *kind == 's' ? " and all pieces" : "");
     const char *module = mw__tree_module(t);
     if (module) mw__fact(d, "in module", MW_HOW_STATED, "the line above it", "%s", module);
     mw__draft_says(d, "One %s of a local %s, below no redistribution.", kind, mw__str_text(&text));
@@ -151,8 +152,8 @@ static void tell_step(const dt_here *h, const tree_frame *move, const talk *one)
 {
     int axis = move->ncollective < move->nstep ? move->step_axis[move->ncollective] : -1;
     mw_draft *d = mw__draft(h->e, h->line, "dtensor", "collective");
-    mw__fact(d, "step", MW_HOW_DERIVED, "it stands below that line", "%d of the redistribution in line %lld",
-             move->ncollective + 1, (long long)move->line);
+    mw__fact(d, "step", MW_HOW_DERIVED, "it stands below that line",
+             "%d of the redistribution in line %lld", move->ncollective + 1, (long long)move->line);
     if (one->group)
         mw__fact(d, "ranks that talk", one->how, mw__dt_line_from(h, h->first), "%lld",
                  (long long)one->group);
@@ -161,9 +162,8 @@ static void tell_step(const dt_here *h, const tree_frame *move, const talk *one)
                  (long long)one->received);
     mw__draft_says(d, "Step %d of the redistribution in line %lld: %s.", move->ncollective + 1,
                    (long long)move->line, one->c->kind);
-    mw__draft_moved(d, one->c->kind,
-                    axis >= 0 ? mw__dt_axis_name(h, &h->s->last_mesh, axis) : "", move->op,
-                    one->received);
+    mw__draft_moved(d, one->c->kind, axis >= 0 ? mw__dt_axis_name(h, &h->s->last_mesh, axis) : "",
+                    move->op, one->received);
     mw__draft_direction(d, mw__dt_pass_now(h));
     mw__draft_weight(d, 12);
 }

@@ -1,5 +1,5 @@
-/* Redistributions in a tree. The outer line names an argument of the op above it and the change, the
- * inner one the local tensor and each state on the way:
+/* Redistributions in a tree. The outer line names an argument of the op above it and the change,
+ * the inner one the local tensor and each state on the way:
  *
  *     redistribute_input [implicit] (1, S(0) -> R)
  *       redistribute_input(t: f32[1, 32], trace: S(0)->R)
@@ -290,14 +290,16 @@ static void tell_other_ways(const dt_here *h, const dt_tree *t, tree_frame *f, i
     dt_mesh mesh;
     if (f->nlogical || f->nstep != 1 || axis < 0 || !whole_of(t, f, &whole, &mesh)) return;
     const mw_mesh *made = mw__dt_mesh_of(h, &mesh);
-    mw__dt_other_ways(h, f->move, made, &whole, axis, &f->to.placement[axis], MW_HOW_ASSUMED,
-                      "pieces of one size on all ranks, as on this one");
+    if (f->operand < 0) /* for an op's own preparation its ways are told */
+        mw__dt_other_ways(h, f->move, made, &whole, axis, &f->to.placement[axis], MW_HOW_ASSUMED,
+                          "pieces of one size on all ranks, as on this one");
     const dt_placement *a = &f->from.placement[axis], *b = &f->to.placement[axis];
     bool shards = a->kind == 'S' && b->kind == 'S';
     mw_layout from, to;
     const char *why;
     dt_tensor after = whole;
     after.placement[axis] = *b;
+    if (f->operand < 0) mw__dt_move_waits(h, f->move, axis, a, &after, f->bytes);
     if (!shards || !f->gathers || f->bytes < 0 || !mw__dt_layout(h, made, &whole, &from, &why) ||
         !mw__dt_layout(h, made, &after, &to, &why))
         return;
@@ -332,10 +334,28 @@ static void say(const dt_here *h, const tree_frame *f, const tree_frame *op, con
     mw__dt_done(h, &b);
 }
 
+/* Shard(-1) is Shard(ndim - 1). */
+static void count_from_start(dt_tensor *t, int ndim)
+{
+    for (int a = 0; ndim && a < t->nplacement; a++)
+        if (t->placement[a].dim < 0) t->placement[a].dim += ndim;
+}
+
+static int dims_of(const tree_frame *f, const tree_frame *op)
+{
+    if (f->piece.shaped) return f->piece.ndim;
+    if (!op || f->operand < 0 || f->operand >= op->call->narg ||
+        op->call->arg[f->operand].kind != DT_TENSOR)
+        return 0;
+    return op->call->arg[f->operand].tensor[0].ndim;
+}
+
 void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
 {
     int axis;
     tree_frame *op = mw__tree_op_above(t);
+    count_from_start(&f->from, dims_of(f, op));
+    count_from_start(&f->to, dims_of(f, op));
     const char *collective = mw__tree_changed(&f->from, &f->to, &axis);
     if (f->nstep == 1) axis = f->step_axis[0];
     if (f->collective) collective = f->collective;
@@ -367,6 +387,6 @@ void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
     tell_other_ways(h, t, f, axis);
     if (collective)
         mw__draft_moved(f->move, collective,
-                        axis >= 0 ? mw__dt_axis_name(h, &h->s->last_mesh, axis) : "",
-                        f->op, f->nlogical && !f->ncollective ? f->bytes : f->first_bytes);
+                        axis >= 0 ? mw__dt_axis_name(h, &h->s->last_mesh, axis) : "", f->op,
+                        f->nlogical && !f->ncollective ? f->bytes : f->first_bytes);
 }

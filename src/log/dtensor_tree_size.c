@@ -1,5 +1,5 @@
-/* Sizes of mesh axes, which a tree does not print. A collective states how many ranks its group has;
- * a whole tensor beside a rank's piece leaves few sizes, and several such pairs fewer. */
+/* Sizes of mesh axes, which a tree does not print. A collective states how many ranks its group
+ * has; a whole tensor beside a rank's piece leaves few sizes, and several such pairs fewer. */
 #include "log/dtensor_tree.h"
 
 /* ---- groups

@@ -1,7 +1,8 @@
-/* What a call's text can't be right about: an output's label that the pieces don't have, a value that
- * will be wrong without any error, a cut that is lost though nothing stood in its way, an in-place
- * write into a copy. The evidence is meshwise's own choice for the same operands, or shapes that don't
- * fit; what the text leaves open (whether operands were moved) is not taken for a fault. */
+/* What a call's text can't be right about: an output's label that the pieces don't have, a value
+ * that will be wrong without any error, a cut that is lost though nothing stood in its way, an
+ * in-place write into a copy. The evidence is meshwise's own choice for the same operands, or
+ * shapes that don't fit; what the text leaves open (whether operands were moved) is not taken for a
+ * fault. */
 #include "log/dtensor_replay.h"
 
 enum { CLIFF = 1 << 28 }; /* bytes of one tensor on one rank that are worth a warning */
@@ -44,13 +45,14 @@ static void gradient_label(const dt_here *h, dt_call *call, const mw_mesh *mesh)
         mw_str x = {0}, y = {0};
         mw__dt_placements_str(&a, &x);
         mw__dt_placements_str(&b, &y);
-        mw__problem(call->draft, "label-cannot-be-true", -1, -1,
-                    "keep the gradient where its input lies: redistribute the input first if the op "
-                    "has no rule for such a cut, and report the rule",
-                    "the gradient of an input that lies %s comes out as %s, yet nothing is moved: on "
-                    "rank %d a piece of the input's size can't be the piece that this label means, "
-                    "so the values are read in another order",
-                    mw__str_text(&x), mw__str_text(&y), rank);
+        mw__problem(
+            call->draft, "label-cannot-be-true", -1, -1,
+            "keep the gradient where its input lies: redistribute the input first if the op "
+            "has no rule for such a cut, and report the rule",
+            "the gradient of an input that lies %s comes out as %s, yet nothing is moved: on "
+            "rank %d a piece of the input's size can't be the piece that this label means, "
+            "so the values are read in another order",
+            mw__str_text(&x), mw__str_text(&y), rank);
         mw__dt_done(h, &x);
         mw__dt_done(h, &y);
         return;
@@ -86,8 +88,66 @@ static void index_label(const dt_here *h, dt_call *call, const mw_mesh *mesh)
     }
 }
 
+static bool moved_first(const dt_call *call)
+{
+    const dt_value *was = call->narg ? &call->arg[0] : NULL;
+    const dt_value *is = call->nwanted ? &call->wanted[0] : NULL;
+    if (!call->needs || !was || !is || was->kind != DT_TENSOR || is->kind != DT_TENSOR)
+        return false;
+    for (int a = 0; a < was->tensor[0].nplacement && a < is->tensor[0].nplacement; a++)
+        if (mw__dt_collective(&was->tensor[0].placement[a], &is->tensor[0].placement[a]))
+            return true;
+    return false;
+}
+
+static bool same_label(const dt_tensor *a, const dt_tensor *b)
+{
+    if (!a->shaped || !b->shaped || a->ndim != b->ndim || a->nplacement != b->nplacement ||
+        memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) != 0)
+        return false;
+    for (int i = 0; i < a->nplacement; i++)
+        if (a->placement[i].kind != b->placement[i].kind ||
+            a->placement[i].dim != b->placement[i].dim)
+            return false;
+    return true;
+}
+
+/* A view whose input was moved is a view of a copy; so is the target of an in-place op that was
+ * moved for it. What is written there is lost. */
+static void lost_write(const dt_here *h, dt_call *call)
+{
+    dt_rank *r = h->r;
+    const mw_schema *schema = call->schema;
+    if (!schema || call->narg < 1 || call->arg[0].kind != DT_TENSOR) return;
+    bool in_place = schema->narg > 0 && schema->arg[0].type.written;
+    bool view = schema->nresult > 0 && schema->result[0].alias && !in_place;
+    const dt_tensor *target = &call->arg[0].tensor[0];
+    bool own = in_place && moved_first(call);
+    if (own || (in_place && r->copy.tensor.shaped && same_label(&r->copy.tensor, target)))
+        mw__problem(
+            call->draft, "write-lost", -1, -1,
+            own ? "redistribute the tensor itself first (x = x.redistribute(...)), or use "
+                  "the op that makes a new tensor"
+                : "write through a tensor that need not be moved for the view: redistribute "
+                  "it first and keep that, or write each rank's part with to_local()",
+            "%s writes into %s (line %lld): a copy is changed, and the tensor itself stays as "
+            "it was",
+            call->word,
+            own ? "its target, which is moved for it"
+                : "the result of a view whose input was moved for it",
+            (long long)(own ? call->out_line : r->copy.line));
+    if (in_place) return;
+    if (view && moved_first(call) && call->nout > 0)
+        r->copy = (dt_copy){call->out[0], call->line, call->word};
+    else if (view && r->copy.tensor.shaped && call->nout > 0 && same_label(&r->copy.tensor, target))
+        r->copy.tensor = call->out[0];
+    else if (!view)
+        r->copy.tensor.shaped = false;
+}
+
 void mw__dt_check_labels(const dt_here *h, dt_call *call, const mw_mesh *mesh)
 {
+    lost_write(h, call);
     if (mesh) gradient_label(h, call, mesh);
     index_label(h, call, mesh);
 }
@@ -100,7 +160,8 @@ static bool partial_out(const dt_call *call, const char *kind)
     for (int i = 0; i < call->nout; i++)
         for (int a = 0; a < call->out[i].nplacement; a++) {
             const dt_placement *p = &call->out[i].placement[a];
-            if (p->kind == 'P' && (!kind || strcmp(p->reduce, kind) == 0)) return true;
+            bool terms = p->kind == 'P' || (p->kind == 'N' && !kind);
+            if (terms && (!kind || strcmp(p->reduce, kind) == 0)) return true;
         }
     return false;
 }
@@ -109,7 +170,8 @@ static bool partial_out(const dt_call *call, const char *kind)
 static bool index_out(const dt_replay *r)
 {
     const char *word = r->call->word;
-    if (strcmp(word, "argmax") == 0 || strcmp(word, "argmin") == 0) return partial_out(r->call, NULL);
+    if (strcmp(word, "argmax") == 0 || strcmp(word, "argmin") == 0)
+        return partial_out(r->call, NULL);
     for (int i = 0; i < r->call->nout && r->call->schema && i < r->call->schema->nresult; i++) {
         const char *name = r->call->schema->result_name[i];
         if (!name || strcmp(name, "indices") != 0) continue;
@@ -197,8 +259,8 @@ static void check_label(dt_replay *r, int i, const mw_layout *out)
     mw__problem(r->call->draft, "label-cannot-be-true", -1, -1,
                 "correct the rule (or the placements given to from_local), or redistribute the "
                 "operands first",
-                "output %d is labelled %s, but nothing is moved and these operands make %s of it", i,
-                mw__dt_placements_of(r, out), mw__dt_placements_of(r, is));
+                "output %d is labelled %s, but nothing is moved and these operands make %s of it",
+                i, mw__dt_placements_of(r, out), mw__dt_placements_of(r, is));
 }
 
 /* Something had to move, and the result is whole where it could be cut: no fault where the whole is
@@ -212,11 +274,12 @@ static void tell_smaller(dt_replay *r, int i, const mw_layout *out, int64_t held
     int64_t after = mw__dt_bringing(r, r->choice.in);
     if (now < 0 || after < 0 || after >= now) return;
     const char *cut = mw__dt_placements_of(r, &r->choice.out[i]);
-    mw__fact(r->call->draft, "a smaller way", MW_HOW_DERIVED, "meshwise's choice and plans",
-             "operand 0 to %s: %lld B received per rank instead of %lld B, output %d %s, %lld B of it "
-             "on each rank instead of %lld B; where the whole is needed next it costs the difference",
-             mw__dt_placements_of(r, &r->choice.in[0]), (long long)after, (long long)now, i, cut,
-             (long long)could, (long long)held);
+    mw__fact(
+        r->call->draft, "a smaller way", MW_HOW_DERIVED, "meshwise's choice and plans",
+        "operand 0 to %s: %lld B received per rank instead of %lld B, output %d %s, %lld B of it "
+        "on each rank instead of %lld B; where the whole is needed next it costs the difference",
+        mw__dt_placements_of(r, &r->choice.in[0]), (long long)after, (long long)now, i, cut,
+        (long long)could, (long long)held);
     if (held >= CLIFF && held >= 2 * could)
         mw__problem(r->call->draft, "memory-cliff", now, after, "leave it cut: see the smaller way",
                     "%s makes its result whole on every rank of an axis: each holds %lld B of it, "
@@ -224,12 +287,55 @@ static void tell_smaller(dt_replay *r, int i, const mw_layout *out, int64_t held
                     r->call->word, (long long)held, (long long)could);
 }
 
+/* The op could have run on the dim that is cut, combining a few numbers a row; the text has the
+ * whole row on every rank. */
+static void tell_parts(dt_replay *r, const mw_layout *out)
+{
+    const dt_tensor *t = r->stated[0];
+    const dt_value *dim = NULL;
+    for (int i = 0; i < r->call->narg; i++) {
+        const char *name = mw__dt_arg_name(r->call, i);
+        if (name && strcmp(name, "dim") == 0 && r->call->arg[i].kind == DT_INT)
+            dim = &r->call->arg[i];
+    }
+    if (r->args.nin != 1 || !dim || r->layout[0].ndim != out->ndim || mw__layout_partial_axes(out))
+        return;
+    int64_t d = dim->i < 0 ? dim->i + t->ndim : dim->i;
+    if (d < 0 || d >= t->ndim || t->shape[d] < 1) return;
+    for (int a = 0; a < t->nplacement; a++) {
+        const dt_placement *p = &t->placement[a];
+        dt_placement whole = {.kind = 'R', .order = -1, .split = 1};
+        if (p->kind != 'S' || (p->dim < 0 ? p->dim + t->ndim : p->dim) != d ||
+            mw__layout_largest_shard(r->mesh, out) <=
+                mw__layout_largest_shard(r->mesh, &r->layout[0]))
+            continue;
+        dt_tensor one = *t;
+        one.dtype = r->args.in[0].dtype;
+        int64_t bytes = mw__dt_bytes(&one);
+        mw_how how = r->assumed_dtype ? MW_HOW_ASSUMED : MW_HOW_DERIVED;
+        if (bytes >= 0)
+            mw__fact(
+                r->call->draft, "in parts", how,
+                "meshwise's rule: the op's parts run on the cut dim",
+                "nothing so large need move: each all-reduce of one number a row (a maximum, a "
+                "sum) is of %lld B, and the result stays cut",
+                (long long)(bytes / t->shape[d]));
+        mw__dt_other_ways(r->h, r->call->draft, r->mesh, &one, a, &whole, how,
+                          "the result is whole, so the operand was made whole");
+        return;
+    }
+}
+
 static void check_output(dt_replay *r, int i)
 {
     mw_layout out;
     dt_call *call = r->call;
-    if (!out_layout(r, i, &out) || r->choice.parts || mw_layout_equal(&out, &r->choice.out[i]))
+    if (!out_layout(r, i, &out)) return;
+    if (r->choice.parts) {
+        tell_parts(r, &out);
         return;
+    }
+    if (mw_layout_equal(&out, &r->choice.out[i])) return;
     int64_t size = mw_dtype_size((mw_dtype)out.dtype);
     int64_t held = mw__layout_largest_shard(r->mesh, &out);
     int64_t could = mw__layout_largest_shard(r->mesh, &r->choice.out[i]);

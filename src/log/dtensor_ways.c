@@ -1,6 +1,6 @@
-/* What a movement could have been instead, with bytes: other placements of the tensor, and (where an
- * op's own preparation moved its operands) other layouts with which the op works. Every candidate goes
- * through meshwise's own choice and plans; none is made up here. */
+/* What a movement could have been instead, with bytes: other placements of the tensor, and (where
+ * an op's own preparation moved its operands) other layouts with which the op works. Every
+ * candidate goes through meshwise's own choice and plans; none is made up here. */
 #include "log/dtensor_replay.h"
 
 #include <stdio.h>
@@ -64,6 +64,73 @@ void mw__dt_other_ways(const dt_here *h, mw_draft *d, const mw_mesh *mesh, const
     }
 }
 
+/* ---- the call that uses it
+ * --------------------------------------------------------------------------- */
+
+void mw__dt_move_waits(const dt_here *h, mw_draft *d, int axis, const dt_placement *from,
+                       const dt_tensor *after, int64_t bytes)
+{
+    h->r->move = (dt_move){
+        .draft = d, .line = h->first, .axis = axis, .from = *from, .after = *after, .bytes = bytes};
+}
+
+static bool same_tensor(const dt_tensor *a, const dt_tensor *b)
+{
+    if (!a->shaped || !b->shaped || a->ndim != b->ndim || a->nplacement != b->nplacement ||
+        (a->dtype && b->dtype && a->dtype != b->dtype) ||
+        memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) != 0)
+        return false;
+    for (int i = 0; i < a->nplacement; i++) {
+        const dt_placement *p = &a->placement[i], *q = &b->placement[i];
+        if (p->kind != q->kind || ((p->kind == 'S' || p->kind == '_') && p->dim != q->dim))
+            return false;
+    }
+    return true;
+}
+
+/* The first call after a move that somebody asked for, if it takes a tensor like the one moved:
+ * what would it have needed without that move? */
+void mw__dt_tell_user(dt_replay *r)
+{
+    dt_move *move = &r->h->r->move;
+    mw_choice choice;
+    mw_layout was;
+    int at = -1;
+    if (!move->draft || r->call->line < move->line) return;
+    for (int i = 0; i < r->args.nin && at < 0; i++)
+        if (same_tensor(r->stated[i], &move->after)) at = i;
+    mw_draft *d = move->draft;
+    if (at >= 0 || ++move->calls > 4) move->draft = NULL;
+    if (at < 0) return;
+    dt_tensor t = *r->stated[at];
+    t.dtype = r->args.in[at].dtype;
+    const mw_layout **in = mw__arena_alloc(r->h->scratch, (size_t)r->args.nin * sizeof *in);
+    if (!in) {
+        r->h->e->failed = true;
+        return;
+    }
+    memcpy(in, r->in, (size_t)r->args.nin * sizeof *in);
+    in[at] = &was;
+    if (!laid(r->h, r->mesh, &t, move->axis, &move->from, &was) ||
+        mw__dt_failed(r->h, mw__choose(r->mesh, &r->args, in, r->h->scratch, &choice)) ||
+        choice.parts || choice.nout < 1)
+        return;
+    int64_t need = 0;
+    for (int i = 0; i < r->args.nin && need >= 0; i++) {
+        int64_t one = mw_layout_equal(in[i], &choice.in[i])
+                          ? 0
+                          : mw__dt_moving(r->h, r->mesh, in[i], &choice.in[i], NULL);
+        need = one < 0 ? -1 : need + one;
+    }
+    if (need < 0 || move->bytes < 0 || need >= move->bytes) return;
+    mw__fact(d, "without it", MW_HOW_ASSUMED,
+             "a call takes a tensor like the one moved; that it is the same is not in the text",
+             "line %lld, %s, would need %lld B received per rank with it where it lay, instead of "
+             "%lld B: result %s",
+             (long long)r->call->line, r->call->word, (long long)need, (long long)move->bytes,
+             mw__dt_placements_of(r, &choice.out[0]));
+}
+
 /* ---- masked partials
  * --------------------------------------------------------------------------------- */
 
@@ -71,12 +138,13 @@ void mw__dt_tell_masked(const dt_here *h, mw_draft *d, const dt_tensor *t)
 {
     for (int a = 0; a < t->nplacement; a++) {
         if (t->placement[a].kind != 'M') continue;
-        mw__fact(d, "masked partial", MW_HOW_DERIVED, "what the placement means",
-                 "on mesh dim %d each rank holds the rows that it found in its own piece of a table, "
-                 "and zeros elsewhere; their sum is the value. The mask (which ids were out of its "
-                 "range) is kept beside the tensor, belongs to that one lookup, and redistribute "
-                 "needs it, once: two tables must not share it",
-                 a);
+        mw__fact(
+            d, "masked partial", MW_HOW_DERIVED, "what the placement means",
+            "on mesh dim %d each rank holds the rows that it found in its own piece of a table, "
+            "and zeros elsewhere; their sum is the value. The mask (which ids were out of its "
+            "range) is kept beside the tensor, belongs to that one lookup, and redistribute "
+            "needs it, once: two tables must not share it",
+            a);
         (void)h;
         return;
     }

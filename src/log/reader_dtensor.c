@@ -174,6 +174,7 @@ static bool bare_call(const dt_here *h)
     dt_call *call = mw__dt_read_call(h, node, false);
     if (!call) return false;
     mw__dt_rank_flush(h);
+    call->alone = true;
     mw__dt_call_begin(h, call, "call");
     h->r->call = call;
     mw__dt_call_tell(h, call);
