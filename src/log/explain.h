@@ -55,6 +55,7 @@ struct mw_explain {
     int64_t unread[1000], nunread;
     seen *seen;
     int64_t nseen, cap_seen;
+    struct hlo_memo *memo; /* of shardings (hlo_memo.c); in the arena */
 };
 
 #endif

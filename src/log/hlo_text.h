@@ -102,6 +102,18 @@ void mw__hlo_tell_reading(mw_explain *e, mw_draft *d, const char *label, const m
 void mw__hlo_str_shape(int ndim, const int64_t *dim, mw_str *to); /* [2,3] */
 const char *mw__hlo_keep(mw_explain *e, mw_str *text);            /* into the arena; frees it */
 
+/* ---- the same again (hlo_memo.c) ---- */
+
+/* The key of a sharding's text with the shape (or NULL), the mesh and the stage that it is read
+ * for. */
+uint64_t mw__hlo_key(const char *text, int64_t length, const hlo_shape *shape, uint64_t mesh,
+                     bool local);
+/* Tells again what was kept under the key; false where nothing was. */
+bool mw__hlo_told_before(mw_explain *e, mw_draft *d, uint64_t key);
+/* Keeps the draft's facts from the `first` on; only where nothing is laid out in the draft later.
+ */
+void mw__hlo_tell_again(mw_explain *e, mw_draft *d, uint64_t key, int first);
+
 /* True where it went well; else the error is forgotten: the text is told without what it would have
  * added. Lack of memory is not: feeding will say it. */
 bool mw__hlo_done(mw_explain *e, mw_status status);

@@ -369,12 +369,10 @@ static bool whole_shape(const hlo_sharding *s, const hlo_shape *shape, bool loca
     return true;
 }
 
-void mw__hlo_tell(mw_explain *e, mw_draft *d, const char *label, const char *from,
-                  const hlo_sharding *s, const hlo_shape *shape, bool local, const mw_mesh *mesh)
+static void tell_meaning(mw_explain *e, mw_draft *d, const char *label, const hlo_sharding *s,
+                         const hlo_shape *shape, bool local, const mw_mesh *mesh)
 {
     mw_str text = {0};
-    mw__fact(d, name_of(e, label, "sharding"), MW_HOW_STATED, from, "%.*s",
-             (int)MW_MIN(s->length, 2000), s->at);
     mw__hlo_sharding_str(s, &text);
     const char *words = mw__hlo_keep(e, &text);
     mw__fact(d, name_of(e, label, "meaning"), MW_HOW_DERIVED,
@@ -407,4 +405,19 @@ void mw__hlo_tell(mw_explain *e, mw_draft *d, const char *label, const char *fro
         mw_reading_free(r);
     }
     mw_mesh_unref(made);
+}
+
+void mw__hlo_tell(mw_explain *e, mw_draft *d, const char *label, const char *from,
+                  const hlo_sharding *s, const hlo_shape *shape, bool local, const mw_mesh *mesh)
+{
+    const mw_entry *entry = mw__draft_entry(d);
+    if (!entry) return;
+    mw__fact(d, name_of(e, label, "sharding"), MW_HOW_STATED, from, "%.*s",
+             (int)MW_MIN(s->length, 2000), s->at);
+    int first = entry->nfact;
+    bool alone = !*label && !mesh; /* entries with one sharding say the same for the same shape */
+    uint64_t key = alone ? mw__hlo_key(s->at, s->length, shape, 0, local) : 0;
+    if (alone && mw__hlo_told_before(e, d, key)) return;
+    tell_meaning(e, d, label, s, shape, local, mesh);
+    if (alone) mw__hlo_tell_again(e, d, key, first);
 }

@@ -57,6 +57,7 @@ typedef struct mlir_state {
         mw_mesh *mesh;
         int64_t line;
     } mesh[MLIR_MESHES];
+    int64_t dropped;   /* meshes that had no place: a mesh's address alone does not name it */
     mw_draft *pending; /* a collective with a region: its types stand behind that */
     int pending_kind;
     int64_t pending_group;

@@ -106,7 +106,10 @@ static bool mesh_line(const mlir_here *h)
     }
     mw__draft_says(d, "Mesh %.*s: %s, %d devices.", (int)n, name, kept, mw_mesh_ranks(mesh));
     mw__fact(d, "mesh", MW_HOW_STATED, h->from, "%s", kept);
-    if (s->nmesh == MLIR_MESHES) mw_mesh_unref(s->mesh[--s->nmesh].mesh);
+    if (s->nmesh == MLIR_MESHES) {
+        mw_mesh_unref(s->mesh[--s->nmesh].mesh);
+        s->dropped++;
+    }
     memcpy(s->mesh[s->nmesh].name, name, n);
     s->mesh[s->nmesh].name[n] = 0;
     s->mesh[s->nmesh].line = h->line->number;
@@ -159,12 +162,19 @@ static void tell_sdy(const mlir_here *h, mw_draft *d, const char *label, const c
                     (long long)h->line->number);
         return;
     }
+    const mw_entry *entry = mw__draft_entry(d);
+    bool alone = entry && shape && !own && !*label;
+    uint64_t which = (uint64_t)(uintptr_t)mesh ^ (uint64_t)h->s->dropped;
+    uint64_t key = alone ? mw__hlo_key(at, end - at, shape, which, false) : 0;
+    if (alone && mw__hlo_told_before(h->e, d, key)) return;
+    int first = entry ? entry->nfact : 0;
     mw_reading *r = shape && shape->ndim >= 0
                         ? mw__hlo_reading(h->e, mesh, at, end - at, shape->ndim, shape->dim)
                         : NULL;
-    if (r)
+    if (r) {
         mw__hlo_tell_reading(h->e, d, label, mesh, r, shape->bits);
-    else if (shape && shape->ndim >= 0)
+        if (alone) mw__hlo_tell_again(h->e, d, key, first);
+    } else if (shape && shape->ndim >= 0)
         mw__problem(d, "sharding-unfit", -1, -1, "",
                     "The sharding %.*s can't be read for a tensor of %d dims on its mesh.",
                     (int)MW_MIN(end - at, 300), at, shape->ndim);
