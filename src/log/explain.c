@@ -246,6 +246,8 @@ mw_status mw_explain_finish(mw_explain *e)
         mw__str_clear(&e->partial);
     }
     MW_TRY(close_reader(e, -1));
+    for (int i = 0; i < READERS; i++)
+        if (readers[i]->finish) MW_TRY(readers[i]->finish(e, e->state[i]));
     return e->failed ? MW_NOMEM() : MW_OK;
 }
 

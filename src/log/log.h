@@ -37,6 +37,8 @@ struct mw_reader_kind {
     mw_status (*line)(mw_explain *e, void *state, const mw_line *line, bool *ret_taken);
     /* The text is over, or (NULL where the reader waits for nothing) another reader took a line. */
     mw_status (*end)(mw_explain *e, void *state);
+    /* The text is over, whoever took the last line; NULL where `end` is enough. */
+    mw_status (*finish)(mw_explain *e, void *state);
     /* A line that this reader took means the same whenever it comes after the same two lines of its
      * rank: it is counted then and not read again. `again` (may be NULL) is told so, with the
      * entries that it made. */

@@ -1,0 +1,201 @@
+/* One movement is printed by every stage that a program goes through (Dynamo, AOTAutograd, inductor)
+ * and by every rank. It is counted where it is told first; a later stage tells it again, and where a
+ * later stage does without it (several made into one, or none) it no longer counts.
+ *
+ * Movements of one compilation and direction form a chain in the order of the text; a later graph is
+ * matched along it by kind and bytes. */
+#include "log/compile.h"
+
+enum { SEARCHED = 1024 };
+
+struct cp_moved {
+    mw_draft *draft;
+    mw_collective kind;
+    int64_t bytes; /* that go in; -1: not known */
+    bool place;
+    cp_stage stage;
+    uint64_t ranks[CP_STAGES]; /* streams that told it, modulo 64 */
+    int64_t next;              /* in its chain, or -1 */
+};
+
+struct cp_unit { /* of a hash table */
+    uint64_t hash;
+    int64_t head, tail, cursor;
+    unsigned settled; /* stages whose graph has withdrawn what it does without */
+};
+
+struct cp_told {
+    uint64_t hash;
+    int64_t first, end; /* entries */
+};
+
+void mw__cp_once_free(cp_state *s)
+{
+    mw__free(s->moved, (size_t)s->cap_moved * sizeof *s->moved);
+    mw__free(s->unit, (size_t)s->cap_unit * sizeof *s->unit);
+    mw__free(s->told, (size_t)s->cap_told * sizeof *s->told);
+}
+
+static uint64_t bit_of(const cp_here *h)
+{
+    return UINT64_C(1) << (h->stream & 63);
+}
+
+/* ---- whole graphs ------------------------------------------------------------------------------ */
+
+bool mw__cp_told_before(cp_here *h, int64_t *ret_slot)
+{
+    cp_state *s = h->s;
+    cp_graph *g = h->g;
+    uint64_t hash = mw__hash(g->hash, g->unit, strlen(g->unit));
+    hash = mw__hash(hash, &g->stage, sizeof g->stage) | 1;
+    *ret_slot = -1;
+    if ((s->ntold + 1) * 2 > s->cap_told) {
+        int64_t cap = s->cap_told ? s->cap_told * 2 : 64;
+        cp_told *table = mw__zalloc((size_t)cap * sizeof *table);
+        if (!table) {
+            h->e->failed = true;
+            return false;
+        }
+        for (int64_t i = 0; i < s->cap_told; i++) {
+            if (!s->told[i].hash) continue;
+            int64_t at = (int64_t)(s->told[i].hash >> 1) & (cap - 1);
+            while (table[at].hash)
+                at = (at + 1) & (cap - 1);
+            table[at] = s->told[i];
+        }
+        mw__free(s->told, (size_t)s->cap_told * sizeof *s->told);
+        s->told = table;
+        s->cap_told = cap;
+    }
+    int64_t at = (int64_t)(hash >> 1) & (s->cap_told - 1);
+    while (s->told[at].hash && s->told[at].hash != hash)
+        at = (at + 1) & (s->cap_told - 1);
+    *ret_slot = at;
+    if (!s->told[at].hash) {
+        s->told[at].hash = hash;
+        s->ntold++;
+        return false;
+    }
+    mw_line line = {.number = g->first, .rank = g->rank, .text = "", .raw = ""};
+    for (int64_t i = s->told[at].first; i < s->told[at].end; i++)
+        mw__draft_again(h->e->entry[i], &line);
+    return true;
+}
+
+void mw__cp_told_add(cp_here *h, int64_t slot, int64_t first, int64_t end)
+{
+    if (slot < 0) return;
+    h->s->told[slot].first = first;
+    h->s->told[slot].end = end;
+}
+
+/* ---- movements --------------------------------------------------------------------------------- */
+
+static cp_unit *unit_of(cp_here *h, const char *direction)
+{
+    cp_state *s = h->s;
+    uint64_t hash = mw__hash(11, h->g->unit, strlen(h->g->unit));
+    hash = mw__hash(hash, direction, strlen(direction)) | 1;
+    if ((s->nunit + 1) * 2 > s->cap_unit) {
+        int64_t cap = s->cap_unit ? s->cap_unit * 2 : 64;
+        cp_unit *table = mw__zalloc((size_t)cap * sizeof *table);
+        if (!table) {
+            h->e->failed = true;
+            return NULL;
+        }
+        for (int64_t i = 0; i < s->cap_unit; i++) {
+            if (!s->unit[i].hash) continue;
+            int64_t at = (int64_t)(s->unit[i].hash >> 1) & (cap - 1);
+            while (table[at].hash)
+                at = (at + 1) & (cap - 1);
+            table[at] = s->unit[i];
+        }
+        mw__free(s->unit, (size_t)s->cap_unit * sizeof *s->unit);
+        s->unit = table;
+        s->cap_unit = cap;
+    }
+    int64_t at = (int64_t)(hash >> 1) & (s->cap_unit - 1);
+    while (s->unit[at].hash && s->unit[at].hash != hash)
+        at = (at + 1) & (s->cap_unit - 1);
+    if (!s->unit[at].hash) {
+        s->unit[at] = (cp_unit){.hash = hash, .head = -1, .tail = -1, .cursor = -1};
+        s->nunit++;
+    }
+    return &s->unit[at];
+}
+
+static bool fits(const cp_moved *m, const cp_call *c, uint64_t bit, cp_stage stage)
+{
+    return !m->place && m->kind == c->kind && !(m->ranks[stage] & bit) && (m->bytes < 0 || c->in_bytes < 0 || m->bytes == c->in_bytes);
+}
+
+/* From where the last one was found, once around. */
+static cp_moved *find(cp_here *h, cp_unit *u, const cp_call *c)
+{
+    cp_state *s = h->s;
+    int64_t start = u->cursor >= 0 ? u->cursor : u->head, at = start;
+    for (int i = 0; i < SEARCHED && at >= 0; i++) {
+        if (fits(&s->moved[at], c, bit_of(h), h->g->stage)) {
+            u->cursor = s->moved[at].next;
+            return &s->moved[at];
+        }
+        at = s->moved[at].next >= 0 ? s->moved[at].next : u->head;
+        if (at == start) break;
+    }
+    return NULL;
+}
+
+cp_same mw__cp_same(cp_here *h, const cp_node *n, const char *direction)
+{
+    cp_unit *u = unit_of(h, direction);
+    cp_moved *m = u && u->head >= 0 ? find(h, u, n->call) : NULL;
+    cp_stage stage = h->g->stage;
+    if (!m) return (cp_same){NULL, false, false};
+    cp_same same = {m->draft, m->stage == stage, m->ranks[stage] != 0};
+    m->ranks[stage] |= bit_of(h);
+    return same;
+}
+
+void mw__cp_moved_add(cp_here *h, const cp_call *c, const char *direction, mw_draft *d)
+{
+    cp_state *s = h->s;
+    cp_unit *u = unit_of(h, direction);
+    if (!u || mw__cp_failed(h, mw__grow(&s->moved, &s->cap_moved, s->nmoved + 1, sizeof *s->moved))) return;
+    int64_t at = s->nmoved++;
+    s->moved[at] = (cp_moved){.draft = d, .kind = c->kind, .bytes = c->in_bytes, .place = c->place, .stage = h->g->stage, .next = -1};
+    s->moved[at].ranks[h->g->stage] = bit_of(h);
+    if (u->tail >= 0)
+        s->moved[u->tail].next = at;
+    else
+        u->head = at;
+    u->tail = at;
+}
+
+static void withdraw_of(cp_here *h, const char *direction)
+{
+    cp_state *s = h->s;
+    cp_unit *u = unit_of(h, direction);
+    cp_stage stage = h->g->stage;
+    if (!u || u->settled >> stage & 1) return;
+    u->settled |= 1U << stage;
+    for (int64_t at = u->head; at >= 0; at = s->moved[at].next) {
+        cp_moved *m = &s->moved[at];
+        mw_entry *entry = mw__draft_entry(m->draft);
+        bool here = m->stage < stage && (m->ranks[m->stage] & bit_of(h)) && !m->ranks[stage];
+        if (!here || !entry || !entry->collective) continue;
+        entry->collective = NULL;
+        entry->bytes = -1;
+        mw__fact(m->draft, "later", MW_HOW_DERIVED, "a later graph of the same compilation",
+                 "%s, line %lld, does without it: it is not counted", h->g->title[0] ? h->g->title : "the graph",
+                 (long long)h->g->first);
+    }
+}
+
+void mw__cp_withdraw(cp_here *h)
+{
+    cp_graph *g = h->g;
+    if (!g->over || !g->whole || g->stage == CP_DYNAMO) return;
+    if (g->stage == CP_JOINT || strcmp(g->direction, "forward") == 0) withdraw_of(h, "forward");
+    if (g->stage == CP_JOINT || strcmp(g->direction, "backward") == 0) withdraw_of(h, "backward");
+}
