@@ -80,6 +80,10 @@ typedef struct cli_model {
 MW_NODISCARD mw_status cli_model_open(const char *path, cli_model *ret);
 void cli_model_close(cli_model *model);
 
+/* Runs the passes that --passes names (all, where it is not given), printing the program after the
+ * one that `print_after` (may be NULL) names. */
+MW_NODISCARD mw_status cli_passes(mw_graph *graph, const cli_args *args, const char *print_after);
+
 #define COMMAND(name, positional, text) int cmd_##name(const cli_args *args);
 #include "cli/commands.def"
 #undef COMMAND

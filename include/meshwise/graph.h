@@ -31,7 +31,8 @@ MW_API void mw_graph_free(mw_graph *graph); /* NULL is fine */
 MW_API const char *mw_graph_text(mw_graph *graph);
 MW_API mw_mesh *mw_graph_mesh(const mw_graph *graph); /* its first; borrowed; NULL: none. Local */
 
-/* ---- passes. Pure: they change the graph, and look at nothing else ----------------------------- */
+/* ---- passes. Pure: they change the graph, and look at nothing else -----------------------------
+ */
 MW_API int mw_pass_count(void);
 MW_API const char *mw_pass_name(int index); /* in the order in which they make sense */
 MW_API const char *mw_pass_doc(int index);
@@ -45,11 +46,10 @@ MW_API MW_NODISCARD mw_status mw_graph_pass(mw_graph *graph, const char *name);
 MW_API MW_NODISCARD mw_status mw_graph_check(const mw_graph *graph);
 
 /* ---- running -----------------------------------------------------------------------------------
- * Runs the program op by op, as the same calls in C would: op by op, what an op gives brought to the
- * layout that its line states. `input` are its parameters in order. Results, as many as the program
- * returns, belong to the current scope. Collective.
- * Fails: MW_ERR_ARG where the number of inputs, their dtypes or shapes are not those of the
- * program; what its ops fail with. */
+ * Runs the program op by op, as the same calls in C would: op by op, what an op gives brought to
+ * the layout that its line states. `input` are its parameters in order. Results, as many as the
+ * program returns, belong to the current scope. Collective. Fails: MW_ERR_ARG where the number of
+ * inputs, their dtypes or shapes are not those of the program; what its ops fail with. */
 MW_API int mw_graph_inputs(const mw_graph *graph);
 MW_API int mw_graph_results(const mw_graph *graph);
 MW_API const char *mw_graph_result_name(const mw_graph *graph, int index); /* borrowed */
@@ -60,6 +60,54 @@ MW_API MW_NODISCARD mw_status mw_graph_run(const mw_graph *graph, mw_tensor *con
  * program means, whatever the mesh. */
 MW_API MW_NODISCARD mw_status mw_graph_run_whole(const mw_graph *graph, mw_tensor *const *input,
                                                  int ninput, mw_tensor **ret);
+
+/* ---- capturing ---------------------------------------------------------------------------------
+ * A function of tensors, written against the same ops as any program: results into out[], as many
+ * as the caller asks for. Called once with tensors that have shapes and no data, it is taken down:
+ * control flow over what is known then unrolls; asking for values is an error that names who asks.
+ * mark_sharding is taken down as what it is: from there on the handle lies as it says. */
+typedef mw_status (*mw_function)(void *user, mw_tensor *const *in, mw_tensor **out);
+
+/* Takes down `f`, called with `nin` tensors of the layouts in[] (text, with dtype and sizes; `?` a
+ * dim that propagation may decide) on `mesh` (NULL: the launch's). Tensors from outside that it
+ * uses become parameters that know their tensor. The caller frees the graph, within the launch.
+ * Fails: what `f` fails with; MW_ERR_ARG where it asks for values. Local, but for marks on tensors
+ * from outside, which are re-placed at once. */
+MW_API MW_NODISCARD mw_status mw_capture_at(mw_site site, const char *name, mw_function f,
+                                            void *user, mw_mesh *mesh, const char *const *in,
+                                            int nin, int nout, mw_graph **ret);
+#define mw_capture(...) mw_capture_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* ---- compiling ---------------------------------------------------------------------------------
+ * A function that runs as a program: captured when it is first called, put through the passes, laid
+ * out in one arena, and run from then on without capturing, choosing or allocating. It is compiled
+ * again when an input, or a tensor from outside, has another type than before: that is always
+ * checked. Every rank compiles for itself; before a new program's first movement the ranks make
+ * sure that it is the same. */
+typedef struct mw_compiled mw_compiled;
+
+/* `nin` inputs, `nout` results. Nothing is captured yet. The caller frees it, within the launch. */
+MW_API MW_NODISCARD mw_status mw_compile(const char *name, mw_function f, void *user, int nin,
+                                         int nout, mw_compiled **ret);
+MW_API void mw_compiled_free(mw_compiled *compiled); /* NULL is fine */
+
+/* Calls it: `nout` results, tensors of the current scope whose values stay what they are.
+ * Fails: what capturing and running fail with; MW_ERR_COMM on every rank where ranks have compiled
+ * different programs. Collective. */
+MW_API MW_NODISCARD mw_status mw_compiled_call_at(mw_site site, mw_compiled *compiled,
+                                                  mw_tensor *const *in, mw_tensor **out);
+#define mw_compiled_call(...) mw_compiled_call_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+typedef struct mw_compiled_facts {
+    int compilations;    /* so far */
+    const char *why;     /* what made the last one necessary: "input 0 was f32[4], is f32[5]" */
+    double seconds;      /* that the last one took */
+    int nodes, steps;    /* of the program; what of it takes a step when it runs */
+    int64_t arena_bytes; /* of this rank: all that its own values ever need at once */
+} mw_compiled_facts;
+MW_API mw_compiled_facts mw_compiled_facts_get(const mw_compiled *compiled); /* Local */
+MW_API mw_graph *
+mw_compiled_graph(const mw_compiled *compiled); /* of the last; borrowed, or NULL */
 
 #ifdef __cplusplus
 }

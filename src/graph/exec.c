@@ -7,12 +7,13 @@
 typedef struct runner {
     mw_rank *rank;
     const mw_graph *graph;
-    bool whole; /* layouts are passed over */
+    bool whole;         /* layouts are passed over */
     mw_tensor **tensor; /* [nvalue] by id */
     mw_arena arena;
 } runner;
 
-/* ---- constants -------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------
+ */
 
 static uint64_t mix(uint64_t x)
 {
@@ -35,18 +36,44 @@ double mw__fill_at(mw_fill fill, uint64_t seed, int64_t index)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v); /* Box and Muller's transform */
 }
 
-static mw_status drawn(runner *r, const mw_node *node, const mw_meta *meta, const void **ret)
+static void draw(const mw_node *node, mw_dtype dtype, int64_t count, char *to)
 {
-    int64_t count = mw__layout_count(&node->out[0]->layout), size = mw_dtype_size(meta->dtype);
-    char *data = mw__arena_alloc(&r->arena, (size_t)(count * size) + 1);
-    if (!data) return MW_NOMEM();
+    int64_t size = mw_dtype_size(dtype);
     for (int64_t i = 0; i < count; i++)
-        mw__element_set(data + i * size, meta->dtype, mw__fill_at(node->fill, node->seed, i));
-    *ret = data;
-    return MW_OK;
+        mw__element_set(to + i * size, dtype, mw__fill_at(node->fill, node->seed, i));
 }
 
-/* ---- where a value is to lie ------------------------------------------------------------------ */
+/* Whole on every rank of `mesh`. */
+static mw_tensor *whole_const(const mw_node *node, mw_mesh *mesh)
+{
+    mw_meta meta = mw__ssa_meta(node->out[0]);
+    const void *data = node->data;
+    int64_t count = mw__layout_count(&node->out[0]->layout);
+    size_t size = (size_t)(count * mw_dtype_size(meta.dtype)) + 1;
+    char *drawn = NULL;
+    if (node->fill != MW_FILL_DATA) {
+        drawn = mw__alloc(size);
+        if (!drawn) {
+            (void)MW_NOMEM();
+            return NULL;
+        }
+        draw(node, meta.dtype, count, drawn);
+        data = drawn;
+    }
+    mw_tensor *t =
+        mw_from_data_at(node->site, meta.dtype, meta.shape, meta.ndim, data, mesh, "replicated");
+    mw__free(drawn, size);
+    return t;
+}
+
+mw_status mw__const_tensor(const mw_node *node, mw_tensor **ret)
+{
+    *ret = whole_const(node, node->out[0]->mesh);
+    return *ret ? MW_OK : mw_last_error()->code;
+}
+
+/* ---- where a value is to lie ------------------------------------------------------------------
+ */
 
 /* The stated layout, its open dims as the tensor has them where that can be said. */
 static mw_layout wanted(const mw_ssa *v, const mw_layout *now)
@@ -74,7 +101,7 @@ static mw_status settle(runner *r, const mw_ssa *v, const mw_node *node, mw_tens
     mw_layout to = wanted(v, &t->type->layout);
     if (mw_layout_equal(&to, &t->type->layout) && mw_mesh_same(v->mesh, t->type->mesh))
         return MW_OK;
-    mw_reason reason = {node->kind == MW_NODE_OP ? mw__op_info_of(node->op)->word
+    mw_reason reason = {node->kind == MW_NODE_OP     ? mw__op_info_of(node->op)->word
                         : node->kind == MW_NODE_STEP ? "redistribute"
                                                      : "mark_sharding",
                         node->kind == MW_NODE_STEP && !node->asked ? node->because : "", v->name,
@@ -82,17 +109,13 @@ static mw_status settle(runner *r, const mw_ssa *v, const mw_node *node, mw_tens
     return mw__tensor_replace(r->rank, t, v->mesh, &to, &reason);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
 
 static mw_status run_const(runner *r, const mw_node *node)
 {
     const mw_ssa *v = node->out[0];
-    mw_meta meta = mw__ssa_meta(v);
-    const void *data = node->data;
-    if (node->fill != MW_FILL_DATA) MW_TRY(drawn(r, node, &meta, &data));
-    mw_mesh *mesh = r->whole ? r->rank->mesh : v->mesh;
-    mw_tensor *t = mw_from_data_at(node->site, meta.dtype, meta.shape, meta.ndim, data, mesh,
-                                   "replicated");
+    mw_tensor *t = whole_const(node, r->whole ? r->rank->mesh : v->mesh);
     if (!t) return mw_last_error()->code;
     r->tensor[v->id] = mw_tensor_name(t, v->name);
     return settle(r, v, node, t);
@@ -165,8 +188,7 @@ static mw_status run_input(runner *r, const mw_node *node, mw_tensor *given)
 {
     const mw_ssa *v = node->out[0];
     mw_tensor *t = given ? given : node->bound;
-    if (!t)
-        return MW_FAIL(MW_ERR_ARG, "parameter %%%s was given no value", v->name);
+    if (!t) return MW_FAIL(MW_ERR_ARG, "parameter %%%s was given no value", v->name);
     mw_meta want = mw__ssa_meta(v);
     const mw_layout *now = &t->type->layout;
     bool same = want.dtype == (mw_dtype)now->dtype && want.ndim == now->ndim;
@@ -214,8 +236,7 @@ static mw_status run(const mw_graph *graph, bool whole, mw_tensor *const *input,
     runner r = {.rank = rank, .graph = graph, .whole = whole};
     mw__arena_init(&r.arena);
     r.tensor = mw__arena_zalloc(&r.arena, (size_t)(graph->nvalue + 1) * sizeof(mw_tensor *));
-    mw_status status = r.tensor ? run_nodes(&r, input, ninput)
-                                : mw__rank_failed(rank, MW_NOMEM());
+    mw_status status = r.tensor ? run_nodes(&r, input, ninput) : mw__rank_failed(rank, MW_NOMEM());
     for (int i = 0; status == MW_OK && i < graph->nresult; i++)
         ret[i] = r.tensor[graph->result[i]->id];
     mw__arena_done(&r.arena);

@@ -252,31 +252,13 @@ mw_call_args mw__node_call(const mw_node *node)
     return (mw_call_args){node->op, node->narg, node->arg, node->nin, node->in_meta};
 }
 
-static mw_status one_mesh(const mw_graph *graph, const mw_node *node, mw_mesh **ret)
-{
-    *ret = graph->mesh[0];
-    for (int i = 0; i < node->nin; i++) {
-        if (i == 0) *ret = node->in[0]->mesh;
-        if (node->in[i]->mesh == *ret) continue;
-        char a[128], b[128];
-        (void)mw_mesh_print(*ret, a, sizeof a);
-        (void)mw_mesh_print(node->in[i]->mesh, b, sizeof b);
-        return MW_FAIL(MW_ERR_LAYOUT, "%s: %%%s lies on mesh %s, %%%s on mesh %s",
-                       mw__op_info_of(node->op)->schema.name, node->in[0]->name, a,
-                       node->in[i]->name, b);
-    }
-    return MW_OK;
-}
-
 mw_status mw__graph_op(mw_graph *graph, mw_node *at, const mw_op *op, const mw_arg *arg, int narg,
                        mw_ssa *const *in, int nin, mw_node **ret)
 {
     const mw_op_info *info;
     MW_TRY(mw__op_info(op, &info));
     if (!graph->nmesh) return MW_FAIL(MW_ERR_ARG, "%s: the program has no mesh", info->schema.name);
-    mw_node probe = {.op = op, .nin = nin, .in = (mw_ssa **)in};
-    mw_mesh *mesh;
-    MW_TRY(one_mesh(graph, &probe, &mesh));
+    mw_mesh *mesh = nin ? in[0]->mesh : graph->mesh[0]; /* operands on others: see meshes.c */
     mw_node *node;
     MW_TRY(new_node(graph, MW_NODE_OP, nin, 0, &node));
     node->op = op;

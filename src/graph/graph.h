@@ -140,7 +140,7 @@ MW_NODISCARD mw_status mw__graph_const(mw_graph *graph, mw_node *at, mw_mesh *me
                                        const void *data, const char *name, mw_node **ret);
 
 /* An op call. `arg` as mw_bound's: in schema order, operands counted in `in`; everything is copied.
- * Fails with what the op's rule fails with; MW_ERR_LAYOUT where operands lie on several meshes. */
+ * Fails with what the op's rule fails with. */
 MW_NODISCARD mw_status mw__graph_op(mw_graph *graph, mw_node *at, const mw_op *op,
                                     const mw_arg *arg, int narg, mw_ssa *const *in, int nin,
                                     mw_node **ret);
@@ -189,6 +189,9 @@ MW_NODISCARD mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *
 
 /* Element `index` of what `fill` draws (RANDN, RAND): by seed and index alone. Pure. */
 double mw__fill_at(mw_fill fill, uint64_t seed, int64_t index);
+
+/* The data of a CONST, whole on every rank: a tensor of the current scope. Local. */
+MW_NODISCARD mw_status mw__const_tensor(const mw_node *node, struct mw_tensor **ret);
 
 /* ---- checking --------------------------------------------------------------------------------
  * What every graph keeps: values are defined before they are used, metas are those of the rules,

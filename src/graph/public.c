@@ -1,4 +1,5 @@
 /* The public interface of graphs: meshwise/graph.h. */
+#include "graph/capture.h"
 #include "graph/passes.h"
 #include "run/run.h"
 
@@ -16,6 +17,8 @@ mw_status mw_graph_parse(const char *text, const char *file, const char *mesh, m
 
 void mw_graph_free(mw_graph *graph)
 {
+    mw_rank *rank = mw__ctx_get()->rank;
+    if (graph && rank) mw__capture_unbind(rank, graph);
     mw__graph_free(graph);
 }
 
@@ -54,7 +57,8 @@ mw_status mw_graph_check(const mw_graph *graph)
     return mw__graph_verify(graph);
 }
 
-/* ---- passes ----------------------------------------------------------------------------------- */
+/* ---- passes -----------------------------------------------------------------------------------
+ */
 
 static const struct {
     const char *name, *doc;

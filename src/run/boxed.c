@@ -150,6 +150,7 @@ mw_status mw_op_repeat_at(mw_site site, const char *name, const mw_value *args, 
     mw_rank *rank = mw__rank_get();
     if (!rank) return mw_last_error()->code;
     rank->site = site;
+    if (rank->recorder) return rank->recorder->refuse(rank->recorder, "op_repeat", NULL);
     mw_arena arena;
     mw__arena_init(&arena);
     const mw_op *op;

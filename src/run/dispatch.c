@@ -7,7 +7,8 @@ enum { KEY_WORDS = 640, OPERANDS = 256 };
 
 typedef struct key {
     int n, noperand;
-    bool missing; /* an operand is NULL */
+    bool missing;  /* an operand is NULL, or ... */
+    bool recorded; /* stands for a value of a program that was captured */
     uint64_t hash;
     uint64_t word[KEY_WORDS];
     mw_tensor *operand[OPERANDS];
@@ -22,8 +23,9 @@ static inline void add_word(key *k, uint64_t word)
 
 static inline void add_operand(key *k, mw_tensor *t)
 {
-    if (!t) {
+    if (MW_UNLIKELY(!t || t->recorded)) {
         k->missing = true;
+        k->recorded = t != NULL;
         return;
     }
     add_word(k, (uint64_t)(uintptr_t)t->type);
@@ -67,7 +69,7 @@ static int64_t room_for(const mw_value *v)
 static mw_status make_key(key *k, const mw_op *op, const mw_value *args, int nargs)
 {
     k->n = k->noperand = 0;
-    k->missing = false;
+    k->missing = k->recorded = false;
     k->hash = 0;
     add_word(k, (uint64_t)(uintptr_t)op);
     for (int i = 0; i < nargs; i++) {
@@ -199,10 +201,17 @@ mw_status mw__dispatch(mw_rank *rank, const mw_op *op, const mw_value *args, int
                        mw_tensor **out, int cap, int *ret_nout)
 {
     key k;
+    if (MW_UNLIKELY(rank->recorder != NULL))
+        return rank->recorder->call(rank->recorder, op, args, nargs, out, cap, ret_nout);
     MW_TRY(make_key(&k, op, args, nargs));
     if (MW_UNLIKELY(k.missing)) {
         if (rank->ctx.error.code != MW_OK) return rank->ctx.error.code; /* the first error stays */
         const mw_op_info *info = mw__op_info_of(op);
+        if (k.recorded)
+            return MW_FAIL(MW_ERR_ARG,
+                           "%s: an operand was made while a program was captured: it "
+                           "stands for a value of that program and has none itself",
+                           info ? info->schema.name : "?");
         return MW_FAIL(MW_ERR_ARG, "%s: an operand is NULL", info ? info->schema.name : "?");
     }
     mw_call *call = rank->calls[k.hash % MW_RANK_BUCKETS];

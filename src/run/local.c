@@ -77,6 +77,10 @@ mw_tensor *mw_from_local_at(mw_site site, mw_dtype dtype, const int64_t *shape, 
     mw_rank *rank = mw__rank_get();
     if (!rank) return NULL;
     rank->site = site;
+    if (rank->recorder) {
+        (void)rank->recorder->refuse(rank->recorder, "from_local", NULL);
+        return NULL;
+    }
     mw_layout want;
     if (!mesh) mesh = rank->mesh;
     mw_status status = read_layout(mesh, "from_local", dtype, layout, &want);
@@ -117,6 +121,10 @@ mw_tensor *mw_distribute_at(mw_site site, mw_dtype dtype, const int64_t *shape, 
     if (!mesh) mesh = rank->mesh;
     if (ndim < 0 || ndim > MW_LAYOUT_DIMS || mw_dtype_size(dtype) == 0) {
         (void)MW_FAIL(MW_ERR_ARG, "distribute: %d dims of dtype %s", ndim, mw_dtype_name(dtype));
+        return NULL;
+    }
+    if (rank->recorder) {
+        (void)rank->recorder->refuse(rank->recorder, "distribute", NULL);
         return NULL;
     }
     mw_layout terms = mw_layout_replicated(dtype, ndim, shape), want;
@@ -194,6 +202,7 @@ mw_status mw_local_map_at(mw_site site, mw_tensor *const *operands, const char *
     if (noperands < 0 || nresults < 0 || !run)
         return MW_FAIL(MW_ERR_ARG, "local_map needs a region, and no negative counts");
     rank->site = site;
+    if (rank->recorder) return rank->recorder->refuse(rank->recorder, "local_map", NULL);
     mw_mesh *mesh = noperands && operands[0] ? operands[0]->type->mesh : rank->mesh;
     size_t size = (size_t)(noperands + nresults + 1) * sizeof(mw_local);
     mw_local *local = mw__alloc(size);

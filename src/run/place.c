@@ -119,6 +119,34 @@ static mw_tensor *mark(mw_rank *rank, mw_tensor *t, mw_redist *redist)
     return t;
 }
 
+/* While the program is taken down. */
+static mw_tensor *record(mw_rank *rank, const char *op, mw_tensor *t, mw_mesh *mesh,
+                         const mw_layout *layout)
+{
+    mw_layout want = *layout;
+    mw_tensor *placed;
+    mw_status status = mw__layout_check(mesh, &want);
+    if (status == MW_OK) {
+        mw__layout_canonical(mesh, &want);
+        bool mark = strcmp(op, "mark_sharding") == 0;
+        status = rank->recorder->place(rank->recorder, t, mesh, &want, mark, &placed);
+    }
+    if (status == MW_OK) return placed;
+    refuse(rank, op, t, status);
+    return NULL;
+}
+
+static mw_tensor *record_text(mw_rank *rank, const char *op, mw_tensor *t, mw_mesh *mesh,
+                              const char *text)
+{
+    mw_layout layout;
+    mesh = mesh_for(rank, t, mesh);
+    mw_status status = mw__layout_for(mesh, t, text, &layout);
+    if (status == MW_OK) return record(rank, op, t, mesh, &layout);
+    refuse(rank, op, t, status);
+    return NULL;
+}
+
 mw_status mw__tensor_replace(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const mw_layout *to,
                              const mw_reason *reason)
 {
@@ -145,6 +173,7 @@ mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const 
     mw_rank *rank = t ? mw__rank_get() : NULL;
     if (!rank) return NULL;
     rank->site = site;
+    if (rank->recorder) return record_text(rank, "mark_sharding", t, mesh, layout);
     mw_redist *redist;
     mw_status status = redist_for(rank, t, mesh_for(rank, t, mesh), layout, &redist);
     if (status != MW_OK) {
@@ -163,6 +192,7 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
     mw_redist *redist;
     mesh = mesh_for(rank, t, mesh);
     if (want.dtype == MW_DTYPE_NONE) want.dtype = t->type->layout.dtype;
+    if (rank->recorder) return record(rank, "mark_sharding", t, mesh, &want);
     for (int d = 0; d < want.ndim; d++)
         want.dim[d].open = 0; /* nothing propagates any more: it lies as it lies */
     mw_status status = on_its_mesh(t, mesh);
@@ -203,6 +233,7 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
     mw_rank *rank = t ? mw__rank_get() : NULL;
     if (!rank) return NULL;
     rank->site = site;
+    if (rank->recorder) return record_text(rank, "redistribute", t, mesh, layout);
     mw_redist *redist;
     mw_status status = redist_for(rank, t, mesh_for(rank, t, mesh), layout, &redist);
     if (status != MW_OK) {
@@ -242,7 +273,10 @@ mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, i
         (void)MW_FAIL(MW_ERR_LAYOUT, "from_data: %s is partial; data is whole", layout);
         return NULL;
     }
-    mw_tensor *t = mw_empty_layout(mesh, &want);
+    mw_tensor *t;
+    if (rank->recorder)
+        return rank->recorder->begin(rank->recorder, mesh, &want, data, &t) == MW_OK ? t : NULL;
+    t = mw_empty_layout(mesh, &want);
     if (!t || rank->fake) return t;
     mw_pulls pulls;
     mw__arena_clear(&rank->plan_scratch);

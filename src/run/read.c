@@ -11,6 +11,7 @@ static mw_status with_values(mw_rank **ret, mw_tensor *t, const char *what, mw_s
         return MW_FAIL(MW_ERR_ARG, "%s of no tensor", what);
     }
     rank->site = site;
+    if (rank->recorder) return rank->recorder->refuse(rank->recorder, what, t);
     if (rank->fake)
         return MW_FAIL(MW_ERR_UNSUPPORTED, "%s: the fake backend carries no values", what);
     *ret = rank;

@@ -392,15 +392,21 @@ static mw_status run_values(mw_rank *rank, mw_hop *hop, mw_tensor *in, mw_tensor
 
 /* A hop whose memory changes dtype (a partial sum of a half format ends) moves in the wide one. */
 static mw_status run_hop(mw_rank *rank, mw_redist *r, mw_hop *hop, mw_tensor *in, bool last,
-                         mw_tensor **ret)
+                         mw_tensor *into, mw_tensor **ret)
 {
     bool narrow = hop->out.dtype != in->local.dtype && hop->step->kind != MW_STEP_mask &&
                   hop->step->kind != MW_STEP_scale;
     mw_tensor *out, *wide = NULL;
-    MW_TRY(mw__tensor_make(rank, &out));
-    out->local = hop->out;
-    out->type = last ? r->to : r->from;
-    mw_status status = mw__tensor_fill(rank, out, hop->bytes);
+    mw_status status = MW_OK;
+    if (into) {
+        into->refs++;
+        out = into;
+    } else {
+        MW_TRY(mw__tensor_make(rank, &out));
+        out->local = hop->out;
+        out->type = last ? r->to : r->from;
+        status = mw__tensor_fill(rank, out, hop->bytes);
+    }
     if (status == MW_OK && narrow && !rank->fake) {
         status = mw__tensor_make(rank, &wide);
         if (status == MW_OK) {
@@ -422,15 +428,16 @@ static mw_status run_hop(mw_rank *rank, mw_redist *r, mw_hop *hop, mw_tensor *in
     return MW_OK;
 }
 
-mw_status mw__redist_run(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_reason *reason,
-                         mw_tensor **ret)
+static mw_status run_hops(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_reason *reason,
+                          mw_tensor *into, mw_tensor **ret)
 {
     MW_TRY(mw__strict_check(rank, r, reason));
     mw_tensor *now;
     MW_TRY(mw__tensor_dense(rank, t, &now));
     for (int i = 0; i < r->plan.nstep; i++) {
         mw_tensor *next = NULL;
-        mw_status status = run_hop(rank, r, &r->hop[i], now, i + 1 == r->plan.nstep, &next);
+        bool last = i + 1 == r->plan.nstep;
+        mw_status status = run_hop(rank, r, &r->hop[i], now, last, last ? into : NULL, &next);
         mw__tensor_drop(rank, now);
         if (status == MW_OK) {
             status = mw__account_move(rank, r, &r->hop[i], reason);
@@ -440,5 +447,20 @@ mw_status mw__redist_run(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_rea
         now = next;
     }
     *ret = now;
+    return MW_OK;
+}
+
+mw_status mw__redist_run(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_reason *reason,
+                         mw_tensor **ret)
+{
+    return run_hops(rank, r, t, reason, NULL, ret);
+}
+
+mw_status mw__redist_run_into(mw_rank *rank, mw_redist *r, mw_tensor *t, const mw_reason *reason,
+                              mw_tensor *into)
+{
+    mw_tensor *out;
+    MW_TRY(run_hops(rank, r, t, reason, into, &out));
+    mw__tensor_drop(rank, out);
     return MW_OK;
 }

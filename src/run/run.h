@@ -37,7 +37,9 @@ struct mw_tensor {
     mw_view local;       /* this rank's shard: dtype, shape and strides; data into storage */
     int refs;
     bool apart; /* a view whose operand had to be moved: it shares no memory with what it views */
-    char *name; /* or NULL; owned */
+    uint32_t recording;     /* which recording `recorded` is of */
+    void *recorded;         /* the recorder's: what stands for it in the program; NULL: nothing */
+    char *name;             /* or NULL; owned */
     struct mw_tensor *next; /* free list */
 };
 
@@ -138,7 +140,28 @@ typedef struct mw_reason {
 } mw_reason;
 
 typedef struct mw_rank mw_rank;
+
+/* What takes calls down instead of running them: while a rank has one, no op runs and nothing
+ * moves. The module graph has it (capture). */
+typedef struct mw_recorder mw_recorder;
+struct mw_recorder {
+    mw_status (*call)(mw_recorder *r, const mw_op *op, const mw_value *args, int nargs,
+                      mw_tensor **out, int cap, int *ret_nout);
+    /* Places t; `mark`: the handle itself is re-placed and returned, else a new one. */
+    mw_status (*place)(mw_recorder *r, mw_tensor *t, mw_mesh *mesh, const mw_layout *to, bool mark,
+                       mw_tensor **ret);
+    /* A tensor that begins here: with whole data, or (NULL) with zeros. */
+    mw_status (*begin)(mw_recorder *r, mw_mesh *mesh, const mw_layout *layout, const void *data,
+                       mw_tensor **ret);
+    void (*name)(mw_recorder *r, mw_tensor *t, const char *name);
+    /* `what` asks for values, or runs what can't be taken down: an error that names who asked. t
+     * may be NULL. */
+    mw_status (*refuse)(mw_recorder *r, const char *what, const mw_tensor *t);
+};
+
 struct mw_rank {
+    mw_recorder *recorder; /* NULL: calls run */
+    uint32_t recordings;   /* how many there were */
     mw__ctx ctx;
     int index;
     bool failed;    /* alone, and the others were told */
@@ -218,6 +241,10 @@ void mw__redist_free(mw_redist *redist); /* NULL is fine */
 /* Runs it: a new temporary tensor. Collective over the mesh. */
 MW_NODISCARD mw_status mw__redist_run(mw_rank *rank, mw_redist *redist, mw_tensor *t,
                                       const mw_reason *reason, mw_tensor **ret);
+/* The same into a tensor whose memory is there, dense and of the type that it ends in; the plan has
+ * at least one step. */
+MW_NODISCARD mw_status mw__redist_run_into(mw_rank *rank, mw_redist *redist, mw_tensor *t,
+                                           const mw_reason *reason, mw_tensor *into);
 void mw__redist_forget(mw_rank *rank);
 
 /* ---- serve.c ---- */

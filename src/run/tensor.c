@@ -26,6 +26,7 @@ mw_status mw__tensor_make(mw_rank *rank, mw_tensor **ret)
     t->storage = NULL;
     t->local.data = NULL;
     t->name = NULL;
+    t->recorded = NULL;
     t->apart = false;
     t->refs = 1;
     *ret = t;
@@ -208,6 +209,7 @@ mw_tensor *mw_tensor_name(mw_tensor *t, const char *name)
     memcpy(copy, name, size);
     if (t->name) mw__free(t->name, strlen(t->name) + 1);
     t->name = copy;
+    if (rank->recorder && t->recorded) rank->recorder->name(rank->recorder, t, name);
     return t;
 }
 
@@ -238,6 +240,9 @@ mw_tensor *mw_empty_layout(mw_mesh *mesh, const mw_layout *layout)
     for (int d = 0; d < canonical.ndim; d++)
         canonical.dim[d].open = 0;
     mw__layout_canonical(mesh, &canonical);
+    if (rank->recorder)
+        return rank->recorder->begin(rank->recorder, mesh, &canonical, NULL, &t) == MW_OK ? t
+                                                                                          : NULL;
     mw_status status = mw__tensor_new(rank, &t);
     if (status == MW_OK) {
         mw__local_view(rank, mesh, &canonical, &t->local);

@@ -1,0 +1,80 @@
+/* meshwise opt: runs passes on a program's text and prints what they make of it. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_passes(void)
+{
+    for (int i = 0; i < mw_pass_count(); i++)
+        printf("%-12s %s\n", mw_pass_name(i), mw_pass_doc(i));
+}
+
+static mw_status print_graph(mw_graph *graph)
+{
+    const char *text = mw_graph_text(graph);
+    if (!text) return mw_error_set(MW_ERR_NOMEM, "out of memory");
+    (void)fputs(text, stdout);
+    return MW_OK;
+}
+
+static mw_status run_pass(mw_graph *graph, const char *name, const char *print_after)
+{
+    mw_status status = mw_graph_pass(graph, name);
+    if (status == MW_OK && print_after && strcmp(print_after, name) == 0)
+        status = print_graph(graph);
+    return status;
+}
+
+static mw_status run_named(mw_graph *graph, const char *name, const char *print_after)
+{
+    mw_status status = MW_OK;
+    if (strcmp(name, "all") != 0) return run_pass(graph, name, print_after);
+    for (int i = 0; i < mw_pass_count() && status == MW_OK; i++)
+        status = run_pass(graph, mw_pass_name(i), print_after);
+    return status;
+}
+
+mw_status cli_passes(mw_graph *graph, const cli_args *args, const char *print_after)
+{
+    const char *at = args->value[OPT_passes] ? args->value[OPT_passes] : "all";
+    while (*at) {
+        char name[64];
+        int n = (int)strcspn(at, ", ");
+        (void)snprintf(name, sizeof name, "%.*s", n, at);
+        mw_status status = n ? run_named(graph, name, print_after) : MW_OK;
+        if (status != MW_OK) return status;
+        at += n;
+        at += strspn(at, ", ");
+    }
+    return MW_OK;
+}
+
+int cmd_opt(const cli_args *args)
+{
+    if (args->npositional == 0) {
+        print_passes();
+        return cli_flush();
+    }
+    char *text;
+    int64_t length;
+    mw_graph *graph = NULL;
+    const char *after = args->value[OPT_print_after];
+    mw_status status = cli_read_file(args->positional[0], &text, &length);
+    if (status != MW_OK) return cli_report(args);
+    status = mw_graph_parse(text, args->positional[0], args->value[OPT_mesh], &graph);
+    mw_memory_free(text, (size_t)length + 1);
+    if (status == MW_OK) status = mw_graph_check(graph);
+    if (status == MW_OK && args->value[OPT_passes]) status = cli_passes(graph, args, after);
+    if (status == MW_OK && args->json) {
+        const char *out = mw_graph_text(graph);
+        int code = out ? cli_print(args, json_pack("{s:i, s:s}", "schema", 1, "text", out), 0)
+                       : cli_report(args);
+        mw_graph_free(graph);
+        return code;
+    }
+    if (status == MW_OK && !after) status = print_graph(graph);
+    int code = status == MW_OK ? cli_flush() : cli_report(args);
+    mw_graph_free(graph);
+    return code;
+}

@@ -1,0 +1,357 @@
+/* Takes down a C function as a graph: it is called once, with tensors that have shapes and no data,
+ * while the rank's recorder is this one. A handle knows the value that stands for it; mark_sharding
+ * gives it another, so that later uses see the mark and earlier ones do not, whether or not the
+ * caller keeps the result. */
+#include "graph/capture.h"
+
+#include "ops/args.h"
+
+typedef struct capture {
+    mw_recorder recorder;
+    mw_rank *rank;
+    mw_graph *graph;
+    mw_arena arena; /* of one call's arguments */
+    uint32_t serial;
+    const char *chain; /* that of the last node, which the next one often shares */
+} capture;
+
+/* ---- handles and values ----------------------------------------------------------------------- */
+
+/* What a handle without data has for a type: whole, until a mark says otherwise. */
+static mw_status stand_for(capture *c, mw_tensor *t, mw_ssa *v, const mw_layout *layout)
+{
+    mw_layout lies = *layout;
+    for (int d = 0; d < lies.ndim; d++)
+        lies.dim[d].open = 0;
+    mw__local_view(c->rank, v->mesh, &lies, &t->local);
+    MW_TRY(mw__ttype_get(v->mesh, &lies, t->local.stride, &t->type));
+    t->storage = NULL;
+    t->recorded = v;
+    t->recording = c->serial;
+    return MW_OK;
+}
+
+static mw_status new_handle(capture *c, mw_ssa *v, mw_tensor **ret)
+{
+    mw_meta meta = mw__ssa_meta(v);
+    mw_layout whole = mw_layout_replicated(meta.dtype, meta.ndim, meta.shape);
+    bool placed = v->stated && v->layout.npartial == 0;
+    MW_TRY(mw__tensor_new(c->rank, ret));
+    return stand_for(c, *ret, v, placed ? &v->layout : &whole);
+}
+
+/* A tensor from outside: a parameter with a value of its own. */
+static mw_status bind_tensor(capture *c, mw_tensor *t, mw_ssa **ret)
+{
+    mw_node *node;
+    int mesh;
+    MW_TRY(mw__graph_add_mesh(c->graph, t->type->mesh, NULL, &mesh));
+    MW_TRY(mw__graph_input(c->graph, c->graph->mesh[mesh], &t->type->layout, t->name, &node));
+    node->out[0]->stated = true;
+    node->bound = mw_tensor_ref(t);
+    t->recorded = node->out[0];
+    t->recording = c->serial;
+    *ret = node->out[0];
+    return MW_OK;
+}
+
+static mw_status value_of(capture *c, mw_tensor *t, mw_ssa **ret)
+{
+    if (!t->recorded) return bind_tensor(c, t, ret);
+    if (t->recording != c->serial)
+        return MW_FAIL(MW_ERR_ARG, "a tensor that was made while another program was captured");
+    *ret = t->recorded;
+    return MW_OK;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static mw_status place_node(capture *c, mw_node *node)
+{
+    char text[256];
+    (void)mw__chain_text(c->rank, text, sizeof text);
+    if (!c->chain || strcmp(c->chain, text) != 0) {
+        c->chain = mw__arena_strndup(&c->graph->arena, text, strlen(text));
+        if (!c->chain) return MW_NOMEM();
+    }
+    node->chain = c->chain;
+    node->site = c->rank->site;
+    node->site.file = mw__short_file(node->site.file);
+    return MW_OK;
+}
+
+static void say_where(const capture *c, const char *what)
+{
+    char chain[256];
+    mw__error_where("%s at %s:%d%s%s, while the program is captured", what,
+                    mw__short_file(c->rank->site.file), c->rank->site.line,
+                    c->rank->nchain ? " in " : "",
+                    mw__chain_text(c->rank, chain, sizeof chain));
+}
+
+static mw_status read_operands(capture *c, const mw_op_info *info, const mw_value *args, int nargs,
+                               mw_tensor **tensor, int *ret_n)
+{
+    int n = 0;
+    for (int i = 0; i < nargs; i++) {
+        const mw_value *v = &args[i];
+        int count = v->kind == MW_ARG_TENSOR ? 1 : v->kind == MW_ARG_TENSORS ? v->count : 0;
+        for (int k = 0; k < count; k++) {
+            mw_tensor *t = v->kind == MW_ARG_TENSOR ? v->as.tensor : v->as.tensors[k];
+            if (!t)
+                return c->rank->ctx.error.code != MW_OK
+                           ? c->rank->ctx.error.code
+                           : MW_FAIL(MW_ERR_ARG, "%s: an operand is NULL", info->schema.name);
+            tensor[n++] = t;
+        }
+    }
+    *ret_n = n;
+    return MW_OK;
+}
+
+static int count_operands(const mw_value *args, int nargs)
+{
+    int n = 0;
+    for (int i = 0; i < nargs; i++)
+        n += args[i].kind == MW_ARG_TENSOR    ? 1
+             : args[i].kind == MW_ARG_TENSORS ? args[i].count
+                                              : 0;
+    return n;
+}
+
+static mw_status record_op(capture *c, const mw_op *op, const mw_value *args, int nargs,
+                           mw_node **ret)
+{
+    const mw_op_info *info;
+    MW_TRY(mw__op_info(op, &info));
+    mw__arena_clear(&c->arena);
+    int n = count_operands(args, nargs);
+    mw_tensor **tensor = mw__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof(mw_tensor *));
+    mw_meta *meta = mw__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *meta);
+    mw_ssa **in = mw__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof(mw_ssa *));
+    mw_given *given = mw__arena_zalloc(&c->arena, (size_t)(nargs + 1) * sizeof *given);
+    mw_bound *bound = mw__arena_zalloc(&c->arena, sizeof *bound);
+    if (!tensor || !meta || !in || !given || !bound) return MW_NOMEM();
+    MW_TRY(read_operands(c, info, args, nargs, tensor, &n));
+    int first = 0;
+    for (int i = 0; i < nargs; i++)
+        given[i] = (mw_given){i < info->schema.narg && info->schema.arg[i].kwarg_only
+                                  ? info->schema.arg[i].name
+                                  : NULL,
+                              mw__arg_of(&args[i], &first)};
+    for (int i = 0; i < n; i++) {
+        meta[i] = (mw_meta){(mw_dtype)tensor[i]->type->layout.dtype,
+                            tensor[i]->type->layout.ndim, {0}};
+        mw_layout_shape(&tensor[i]->type->layout, meta[i].shape);
+    }
+    MW_TRY(mw__args_bind(&info->schema, given, nargs, meta, &c->arena, bound));
+    for (int i = 0; i < bound->nin; i++)
+        MW_TRY(value_of(c, tensor[bound->operand[i]], &in[i]));
+    MW_TRY(mw__graph_op(c->graph, NULL, op, bound->arg, bound->narg, in, bound->nin, ret));
+    return place_node(c, *ret);
+}
+
+static mw_status record_call(mw_recorder *r, const mw_op *op, const mw_value *args, int nargs,
+                             mw_tensor **out, int cap, int *ret_nout)
+{
+    capture *c = (capture *)r;
+    mw_node *node = NULL;
+    mw_status status = record_op(c, op, args, nargs, &node);
+    if (status == MW_OK && node->nout > cap)
+        status = MW_FAIL(MW_ERR_ARG, "%s gives %d tensors, and there is room for %d",
+                         mw__op_info_of(op)->schema.name, node->nout, cap);
+    for (int i = 0; status == MW_OK && i < node->nout; i++)
+        status = new_handle(c, node->out[i], &out[i]);
+    if (status != MW_OK) {
+        const mw_op_info *info = mw__op_info_of(op);
+        say_where(c, info ? info->schema.name : "?");
+        return status;
+    }
+    *ret_nout = node->nout;
+    return MW_OK;
+}
+
+/* ---- marks ------------------------------------------------------------------------------------ */
+
+/* A tensor from outside that the program has not used: it is re-placed now, once, as the same call
+ * outside would, and not each time the program runs. */
+static mw_status place_outside(capture *c, mw_tensor *t, mw_mesh *mesh, const mw_layout *to)
+{
+    mw_layout closed = *to;
+    for (int d = 0; d < closed.ndim; d++)
+        closed.dim[d].open = 0;
+    mw_reason reason = {"mark_sharding", "", t->name, true};
+    c->rank->recorder = NULL;
+    mw_status status = mw__tensor_replace(c->rank, t, mesh, &closed, &reason);
+    c->rank->recorder = &c->recorder;
+    return status;
+}
+
+static mw_status record_place(mw_recorder *r, mw_tensor *t, mw_mesh *mesh, const mw_layout *to,
+                              bool mark, mw_tensor **ret)
+{
+    capture *c = (capture *)r;
+    int index;
+    mw_ssa *x;
+    mw_node *node;
+    MW_TRY(mw__mesh_intern(mesh, &mesh));
+    MW_TRY(mw__graph_add_mesh(c->graph, mesh, NULL, &index));
+    if (mark && !t->recorded && mw_mesh_same(mesh, t->type->mesh))
+        MW_TRY(place_outside(c, t, mesh, to));
+    MW_TRY(value_of(c, t, &x));
+    if (mark)
+        MW_TRY(mw__graph_mark(c->graph, NULL, x, c->graph->mesh[index], to, &node));
+    else
+        MW_TRY(mw__graph_step(c->graph, NULL, x, c->graph->mesh[index], to, MW_STEP_COUNT, &node));
+    node->asked = true;
+    MW_TRY(place_node(c, node));
+    *ret = t;
+    if (!mark) return new_handle(c, node->out[0], ret);
+    if (!t->storage) return stand_for(c, t, node->out[0], to);
+    t->recorded = node->out[0]; /* from outside: its own data stays where it is */
+    return MW_OK;
+}
+
+static mw_status record_begin(mw_recorder *r, mw_mesh *mesh, const mw_layout *layout,
+                              const void *data, mw_tensor **ret)
+{
+    capture *c = (capture *)r;
+    int index;
+    mw_node *node;
+    MW_TRY(mw__mesh_intern(mesh, &mesh));
+    MW_TRY(mw__graph_add_mesh(c->graph, mesh, NULL, &index));
+    mw_meta meta = {(mw_dtype)layout->dtype, layout->ndim, {0}};
+    mw_layout_shape(layout, meta.shape);
+    if (data) {
+        MW_TRY(mw__graph_const(c->graph, NULL, mesh, &meta, MW_FILL_DATA, 0, data, NULL, &node));
+    } else {
+        const mw_op *zeros = mw__op_at(MW_OP_zeros);
+        mw_given given[] = {{NULL, {.kind = MW_ARG_INTS, .count = meta.ndim, .ints = meta.shape}},
+                            {"dtype", {.kind = MW_ARG_DTYPE, .i = meta.dtype}}};
+        mw__arena_clear(&c->arena);
+        mw_bound *bound = mw__arena_zalloc(&c->arena, sizeof *bound);
+        if (!bound) return MW_NOMEM();
+        const mw_op_info *info;
+        MW_TRY(mw__op_info(zeros, &info));
+        MW_TRY(mw__args_bind(&info->schema, given, 2, NULL, &c->arena, bound));
+        MW_TRY(mw__graph_op(c->graph, NULL, zeros, bound->arg, bound->narg, NULL, 0, &node));
+    }
+    node->out[0]->mesh = c->graph->mesh[index];
+    node->out[0]->layout = *layout;
+    node->out[0]->stated = true;
+    MW_TRY(place_node(c, node));
+    return new_handle(c, node->out[0], ret);
+}
+
+static void record_name(mw_recorder *r, mw_tensor *t, const char *name)
+{
+    capture *c = (capture *)r;
+    if (t->recording != c->serial) return;
+    mw_ssa *v = t->recorded;
+    if (mw__ssa_rename(c->graph, v, name) != MW_OK) v->name = "?"; /* a name is not worth failing */
+}
+
+static mw_status record_refuse(mw_recorder *r, const char *what, const mw_tensor *t)
+{
+    capture *c = (capture *)r;
+    mw_str of = {0};
+    if (t && t->recorded && t->recording == c->serial) {
+        mw__str_puts(&of, ": ");
+        mw__node_print(c->graph, ((mw_ssa *)t->recorded)->def, &of);
+    }
+    mw_status status =
+        MW_FAIL(MW_ERR_ARG, "%s asks for values, and while a program is captured there are none%.300s",
+                what, mw__str_text(&of));
+    mw__str_done(&of);
+    say_where(c, what);
+    mw__error_hint("what depends on data must stay a tensor (where, gather, ...); what is known "
+                   "before the program runs can be passed in as a number");
+    return status;
+}
+
+/* ---- the function ----------------------------------------------------------------------------- */
+
+static mw_status make_inputs(capture *c, mw_mesh *mesh, const mw_layout *layout, int n,
+                             mw_tensor **ret)
+{
+    for (int i = 0; i < n; i++) {
+        mw_node *node;
+        MW_TRY(mw__graph_input(c->graph, mesh, &layout[i], NULL, &node));
+        for (int d = 0; d < layout[i].ndim; d++)
+            node->out[0]->stated |= !layout[i].dim[d].open;
+        MW_TRY(new_handle(c, node->out[0], &ret[i]));
+    }
+    return MW_OK;
+}
+
+static mw_status run_function(capture *c, mw_function f, void *user, mw_tensor *const *in,
+                              mw_tensor **out, mw_ssa **result, int nout)
+{
+    MW_TRY(f(user, in, out));
+    for (int i = 0; i < nout; i++) {
+        if (!out[i])
+            return c->rank->ctx.error.code != MW_OK
+                       ? c->rank->ctx.error.code
+                       : MW_FAIL(MW_ERR_ARG, "the captured function gave no result %d", i);
+        MW_TRY(value_of(c, out[i], &result[i]));
+    }
+    return mw__graph_results(c->graph, result, nout);
+}
+
+/* Handles from outside stand for nothing any more. */
+static void release(const mw_graph *graph)
+{
+    for (const mw_node *n = graph->first; n && n->kind == MW_NODE_INPUT; n = n->next)
+        if (n->bound) ((mw_tensor *)n->bound)->recorded = NULL;
+}
+
+void mw__capture_unbind(mw_rank *rank, mw_graph *graph)
+{
+    for (mw_node *n = graph->first; n && n->kind == MW_NODE_INPUT; n = n->next) {
+        mw__tensor_drop(rank, n->bound);
+        n->bound = NULL;
+    }
+}
+
+static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mesh,
+                             const mw_layout *layout, int nin, int nout)
+{
+    int index;
+    size_t room = (size_t)(nin + 2 * nout + 1) * sizeof(void *);
+    mw_tensor **in = mw__arena_zalloc(&c->graph->arena, room);
+    if (!in) return MW_NOMEM();
+    MW_TRY(mw__mesh_intern(mesh, &mesh));
+    MW_TRY(mw__graph_add_mesh(c->graph, mesh, NULL, &index));
+    mw_ssa **result = mw__arena_zalloc(&c->graph->arena, (size_t)(nout + 1) * sizeof *result);
+    if (!result) return MW_NOMEM();
+    mw_scope_begin(c->graph->name);
+    c->rank->recorder = &c->recorder;
+    mw_status status = make_inputs(c, mesh, layout, nin, in);
+    if (status == MW_OK) status = run_function(c, f, user, in, in + nin, result, nout);
+    c->rank->recorder = NULL;
+    (void)mw_scope_end(NULL);
+    return status;
+}
+
+mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function f, void *user,
+                      mw_mesh *mesh, const mw_layout *in, int nin, int nout, mw_graph **ret)
+{
+    if (rank->recorder) return rank->recorder->refuse(rank->recorder, "capture", NULL);
+    capture c = {.recorder = {record_call, record_place, record_begin, record_name, record_refuse},
+                 .rank = rank,
+                 .serial = ++rank->recordings};
+    rank->site = site;
+    MW_TRY(mw__graph_new(name, &c.graph));
+    mw__arena_init(&c.arena);
+    mw_status status = capture_all(&c, f, user, mesh, in, nin, nout);
+    mw__arena_done(&c.arena);
+    release(c.graph);
+    if (status == MW_OK) {
+        mw__graph_mutated(c.graph);
+        *ret = c.graph;
+        return MW_OK;
+    }
+    mw__capture_unbind(rank, c.graph);
+    mw__graph_free(c.graph);
+    return status;
+}

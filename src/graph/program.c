@@ -1,0 +1,468 @@
+/* Makes a placed graph ready to run: every op's call is decided on the types that its operands will
+ * have, views are resolved, and values get places in an arena by how long they live. */
+#include "graph/program_parts.h"
+
+/* ---- places ----------------------------------------------------------------------------------- */
+
+static mw_status new_place(mw_rank *rank, mw_program *p, const mw_ttype *type,
+                           const mw_view *local, int *ret)
+{
+    MW_TRY(mw__grow(&p->place, &p->cap_place, p->nplace + 1, sizeof *p->place));
+    mw_tensor *t;
+    MW_TRY(mw__tensor_make(rank, &t));
+    t->type = type;
+    t->local = *local;
+    t->local.data = NULL;
+    int n = (int)p->nplace++;
+    p->place[n] = (place){.handle = t, .root = n, .slot = -1, .first = -1, .last = -1};
+    *ret = n;
+    return MW_OK;
+}
+
+/* A place of its own in the arena, written by the step that is made next. */
+static mw_status own_place(mw_rank *rank, mw_program *p, const mw_ttype *type,
+                           const mw_view *local, int *ret)
+{
+    MW_TRY(new_place(rank, p, type, local, ret));
+    place *at = &p->place[*ret];
+    MW_TRY(mw__mul_size(mw__view_count(local), mw_dtype_size(local->dtype), &at->bytes));
+    at->slot = 0; /* which one is decided when all are known */
+    at->first = at->last = p->nstep;
+    return MW_OK;
+}
+
+static void use(mw_program *p, int at, int step)
+{
+    place *root = &p->place[p->place[at].root];
+    root->last = MW_MAX(root->last, step);
+}
+
+static mw_status add_step(mw_program *p, run_kind kind, const mw_node *node, int nin, int nout,
+                          run_step **ret)
+{
+    int64_t cap = p->cap_step;
+    MW_TRY(mw__grow(&p->step, &cap, p->nstep + 1, sizeof *p->step));
+    p->cap_step = (int)cap;
+    run_step *s = &p->step[p->nstep];
+    *s = (run_step){.kind = kind, .node = node, .nin = nin, .nout = nout};
+    s->in = mw__arena_alloc(&p->arena, (size_t)(nin + nout + 1) * sizeof *s->in);
+    if (!s->in) return MW_NOMEM();
+    s->out = s->in + nin;
+    *ret = s;
+    return MW_OK;
+}
+
+static void end_step(mw_program *p, const run_step *s)
+{
+    for (int i = 0; i < s->nin; i++)
+        use(p, s->in[i], p->nstep);
+    p->nstep++;
+}
+
+/* ---- ops -------------------------------------------------------------------------------------- */
+
+static mw_status dense_copy(mw_rank *rank, mw_program *p, const mw_node *node, int from, int *ret)
+{
+    const mw_tensor *t = p->place[from].handle;
+    mw_view dense = t->local;
+    mw__view_set(&dense, t->local.dtype, t->local.ndim, t->local.shape);
+    const mw_ttype *type;
+    MW_TRY(mw__ttype_get(t->type->mesh, &t->type->layout, dense.stride, &type));
+    run_step *s;
+    MW_TRY(own_place(rank, p, type, &dense, ret));
+    MW_TRY(add_step(p, RUN_DENSE, node, 1, 1, &s));
+    s->in[0] = from;
+    s->out[0] = *ret;
+    end_step(p, s);
+    return MW_OK;
+}
+
+static mw_status value_arg(const mw_node *node, const mw_arg *a, mw_tensor *const *operand,
+                           mw_value *ret)
+{
+    *ret = (mw_value){.kind = a->kind, .count = a->count};
+    if (a->kind == MW_ARG_TENSOR)
+        ret->as.tensor = operand[a->first];
+    else if (a->kind == MW_ARG_TENSORS)
+        ret->as.tensors = operand + a->first;
+    else if (a->kind == MW_ARG_INTS)
+        ret->as.ints = a->ints;
+    else if (a->kind == MW_ARG_FLOAT)
+        ret->as.f = a->f;
+    else if (a->kind == MW_ARG_STR)
+        ret->as.s = a->s;
+    else
+        ret->as.i = a->i;
+    (void)node;
+    return MW_OK;
+}
+
+static void free_call(mw_call *call)
+{
+    if (!call) return;
+    mw__arena_done(&call->arena);
+    mw__free(call, sizeof *call);
+}
+
+static mw_status decide(mw_rank *rank, mw_program *p, const mw_node *node, const int *in,
+                        mw_call **ret)
+{
+    mw_value args[16];
+    mw_tensor **operand =
+        mw__arena_alloc(&p->arena, (size_t)(node->nin + 1) * sizeof(mw_tensor *));
+    if (!operand) return MW_NOMEM();
+    for (int i = 0; i < node->nin; i++)
+        operand[i] = p->place[in[i]].handle;
+    for (int i = 0; i < node->narg; i++)
+        MW_TRY(value_arg(node, &node->arg[i], operand, &args[i]));
+    rank->site = node->site;
+    return mw__call_decide(rank, node->op, args, node->narg, operand, node->nin, ret);
+}
+
+static mw_status not_placed(const mw_graph *graph, const mw_node *node)
+{
+    mw_str text = {0};
+    mw__node_print(graph, node, &text);
+    mw_status status = MW_FAIL(MW_ERR_INTERNAL,
+                               "a program that is not partitioned can't be made ready: %.300s",
+                               mw__str_text(&text));
+    mw__str_done(&text);
+    return status;
+}
+
+/* A result that shares memory: of a view at a distance from its operand, of an op in place there
+ * itself. Where the operand's data is known, so is its own. */
+static mw_status shared_place(mw_rank *rank, mw_program *p, int base, const mw_ttype *type,
+                              const mw_view *local, int64_t offset, int *ret)
+{
+    MW_TRY(new_place(rank, p, type, local, ret));
+    p->place[*ret].root = p->place[base].root;
+    p->place[*ret].offset = offset;
+    return MW_OK;
+}
+
+static mw_status add_view(mw_rank *rank, mw_program *p, const mw_node *node, mw_call *call,
+                          int base)
+{
+    for (int i = 0; i < node->nout; i++) {
+        int at;
+        run_step *s;
+        MW_TRY(shared_place(rank, p, base, call->out_type[i], &call->out[i],
+                            call->view_offset[i], &at));
+        p->of_value[node->out[i]->id] = at;
+        MW_TRY(add_step(p, RUN_VIEW, node, 1, 1, &s));
+        s->in[0] = base;
+        s->out[0] = at;
+        end_step(p, s);
+    }
+    return MW_OK;
+}
+
+static mw_status add_kernel(mw_rank *rank, mw_program *p, const mw_node *node, mw_call *call,
+                            const int *in)
+{
+    int *out = mw__arena_alloc(&p->arena, (size_t)(node->nout + 1) * sizeof *out);
+    if (!out) return MW_NOMEM();
+    for (int i = 0; i < node->nout; i++) {
+        if (call->in_place && i == 0) {
+            MW_TRY(shared_place(rank, p, in[0], call->out_type[0], &call->out[0], 0, &out[0]));
+        } else {
+            MW_TRY(own_place(rank, p, call->out_type[i], &call->out[i], &out[i]));
+        }
+        p->of_value[node->out[i]->id] = out[i];
+    }
+    run_step *s;
+    MW_TRY(add_step(p, RUN_KERNEL, node, node->nin, node->nout, &s));
+    s->call = call;
+    s->waits = call->in_place;
+    memcpy(s->in, in, (size_t)node->nin * sizeof *in);
+    memcpy(s->out, out, (size_t)node->nout * sizeof *out);
+    end_step(p, s);
+    return MW_OK;
+}
+
+static mw_status add_op(mw_rank *rank, mw_program *p, const mw_node *node)
+{
+    int *in = mw__arena_alloc(&p->arena, (size_t)(node->nin + 1) * sizeof *in);
+    if (!in) return MW_NOMEM();
+    for (int i = 0; i < node->nin; i++)
+        in[i] = p->of_value[node->in[i]->id];
+    mw_call *call;
+    MW_TRY(decide(rank, p, node, in, &call));
+    bool dense = call->view && call->moves && call->prepare[0].contiguous &&
+                 !call->prepare[0].redist;
+    if (dense) { /* these strides need a copy first */
+        free_call(call);
+        MW_TRY(dense_copy(rank, p, node, in[0], &in[0]));
+        MW_TRY(decide(rank, p, node, in, &call));
+    }
+    mw_status status = MW_OK;
+    if (call->moves || call->parts)
+        status = not_placed(p->graph, node);
+    else if (call->view)
+        status = add_view(rank, p, node, call, in[0]);
+    else
+        status = add_kernel(rank, p, node, call, in);
+    if (status != MW_OK || call->view) free_call(call); /* of a view all is known */
+    return status;
+}
+
+/* ---- movements -------------------------------------------------------------------------------- */
+
+/* From the place to the value's layout; nothing to do leaves the same handle. */
+static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, const mw_ssa *v,
+                          int from)
+{
+    const mw_tensor *t = p->place[from].handle;
+    mw_layout to = v->layout;
+    for (int d = 0; d < to.ndim; d++)
+        to.dim[d].open = 0;
+    p->of_value[v->id] = from;
+    if (mw_layout_equal(&t->type->layout, &to)) return MW_OK;
+    mw_plan *plan = mw__arena_zalloc(&p->arena, sizeof *plan);
+    if (!plan) return MW_NOMEM();
+    mw__arena_clear(&rank->plan_scratch);
+    MW_TRY(mw__plan_make(t->type->mesh, &t->type->layout, &to, &rank->plan_scratch, plan));
+    if (plan->nstep == 0) return MW_OK;
+    mw_redist *redist;
+    int at;
+    run_step *s;
+    MW_TRY(mw__redist_planned(rank, t->type, plan, t->type->mesh, &to, &redist));
+    mw_status status = own_place(rank, p, redist->to, &redist->hop[plan->nstep - 1].out, &at);
+    if (status == MW_OK) status = add_step(p, RUN_MOVE, node, 1, 1, &s);
+    if (status != MW_OK) {
+        mw__redist_free(redist);
+        return status;
+    }
+    s->redist = redist;
+    s->reason = (mw_reason){node->kind == MW_NODE_OP ? mw__op_info_of(node->op)->schema.name
+                            : node->asked || node->kind == MW_NODE_MARK ? "mark_sharding"
+                                                                        : "redistribute",
+                            node->asked ? "" : node->because, v->name,
+                            node->asked || node->kind == MW_NODE_MARK};
+    s->in[0] = from;
+    s->out[0] = at;
+    end_step(p, s);
+    p->of_value[v->id] = at;
+    return MW_OK;
+}
+
+/* ---- where values begin ----------------------------------------------------------------------- */
+
+static mw_status add_outside(mw_rank *rank, mw_program *p, const mw_tensor *t, bool data, int *ret)
+{
+    MW_TRY(new_place(rank, p, t->type, &t->local, ret));
+    mw_tensor *handle = p->place[*ret].handle;
+    if (!data) return MW_OK;
+    handle->local.data = t->local.data;
+    handle->storage = t->storage;
+    if (handle->storage) mw__storage_ref(handle->storage);
+    return MW_OK;
+}
+
+static mw_status add_input(mw_rank *rank, mw_program *p, const mw_node *node,
+                           mw_tensor *const *input, int ninput)
+{
+    int at;
+    const mw_tensor *t = node->bound;
+    if (!t) {
+        if (p->ninput == ninput)
+            return MW_FAIL(MW_ERR_ARG, "parameter %%%s was given no tensor", node->out[0]->name);
+        t = input[p->ninput];
+    }
+    MW_TRY(add_outside(rank, p, t, node->bound != NULL, &at));
+    if (!node->bound) p->parameter[p->ninput++] = at;
+    return add_move(rank, p, node, node->out[0], at);
+}
+
+static mw_status add_const(mw_rank *rank, mw_program *p, const mw_node *node)
+{
+    mw_tensor *t;
+    int at;
+    MW_TRY(mw__const_tensor(node, &t));
+    MW_TRY(add_outside(rank, p, t, true, &at));
+    return add_move(rank, p, node, node->out[0], at);
+}
+
+static mw_status add_node(mw_rank *rank, mw_program *p, const mw_node *node,
+                          mw_tensor *const *input, int ninput)
+{
+    switch (node->kind) {
+    case MW_NODE_INPUT:
+        return add_input(rank, p, node, input, ninput);
+    case MW_NODE_CONST:
+        return add_const(rank, p, node);
+    case MW_NODE_MARK:
+    case MW_NODE_STEP:
+        return add_move(rank, p, node, node->out[0], p->of_value[node->in[0]->id]);
+    case MW_NODE_OP:
+        break;
+    }
+    MW_TRY(add_op(rank, p, node));
+    for (int i = 0; i < node->nout; i++) {
+        int at = p->of_value[node->out[i]->id];
+        const mw_ssa *v = node->out[i];
+        bool open = false;
+        for (int d = 0; d < v->layout.ndim; d++)
+            open = open || v->layout.dim[d].open;
+        if (!open && v->stated) MW_TRY(add_move(rank, p, node, v, at));
+    }
+    return MW_OK;
+}
+
+/* ---- the arena -------------------------------------------------------------------------------- */
+
+/* The smallest free slot that is large enough, else the largest free one, which grows. */
+static int free_slot(const mw_program *p, int64_t bytes, int first)
+{
+    int best = -1;
+    for (int i = 0; i < p->nslot; i++) {
+        const slot *s = &p->slot[i];
+        if (s->result || s->free_at >= first) continue;
+        if (best < 0) {
+            best = i;
+            continue;
+        }
+        bool fits = s->bytes >= bytes, did = p->slot[best].bytes >= bytes;
+        if (fits != did ? fits : fits ? s->bytes < p->slot[best].bytes
+                                      : s->bytes > p->slot[best].bytes)
+            best = i;
+    }
+    return best;
+}
+
+static mw_status lay_out(mw_rank *rank, mw_program *p)
+{
+    for (int i = 0; i < p->graph->nresult; i++) {
+        place *root = &p->place[p->place[p->of_value[p->graph->result[i]->id]].root];
+        root->last = INT_MAX;
+    }
+    for (int64_t k = 0; k < p->nplace; k++) {
+        place *at = &p->place[k];
+        if (at->root != k || at->slot < 0) continue;
+        bool result = at->last == INT_MAX;
+        int i = result ? -1 : free_slot(p, at->bytes, at->first);
+        if (i < 0) {
+            MW_TRY(mw__grow(&p->slot, &p->cap_slot, p->nslot + 1, sizeof *p->slot));
+            i = (int)p->nslot++;
+            p->slot[i] = (slot){.result = result};
+        }
+        p->slot[i].bytes = MW_MAX(p->slot[i].bytes, at->bytes);
+        p->slot[i].free_at = at->last;
+        at->slot = i;
+    }
+    for (int64_t i = 0; i < p->nslot; i++) {
+        p->bytes += p->slot[i].bytes;
+        if (!rank->fake) MW_TRY(mw__storage_new(p->slot[i].bytes, &p->slot[i].storage));
+    }
+    return MW_OK;
+}
+
+/* Handles whose memory is known now: all but those on results and on parameters. Views of these
+ * are resolved here and need no step. */
+static void resolve(mw_program *p)
+{
+    for (int64_t k = 0; k < p->nplace; k++) {
+        place *at = &p->place[k];
+        if (at->root != k || at->slot < 0) continue;
+        at->handle->storage = p->slot[at->slot].storage;
+        if (at->handle->storage) at->handle->local.data = at->handle->storage->data;
+        if (at->handle->storage) mw__storage_ref(at->handle->storage);
+    }
+    int kept = 0;
+    for (int i = 0; i < p->nstep; i++) {
+        run_step *s = &p->step[i];
+        const place *root = s->kind == RUN_VIEW ? &p->place[p->place[s->in[0]].root] : NULL;
+        bool fixed = root && (root->slot >= 0 ? !p->slot[root->slot].result
+                                              : root->handle->storage != NULL);
+        mw_tensor *to = p->place[s->out[0]].handle;
+        const mw_tensor *base = p->place[s->in[0]].handle;
+        if (fixed || (s->kind == RUN_KERNEL && s->call->in_place)) {
+            /* in place on what is not fixed: set when the program runs */
+            if (!to->storage && base->storage) {
+                to->storage = base->storage;
+                mw__storage_ref(to->storage);
+                to->local.data = (char *)base->local.data + p->place[s->out[0]].offset;
+            }
+        }
+        if (!fixed || s->kind != RUN_VIEW) p->step[kept++] = *s;
+    }
+    p->nstep = kept;
+}
+
+/* A step that writes what peers may still be reading from a movement before it waits for them. */
+static void find_waits(mw_program *p)
+{
+    for (int i = 0; i < p->nstep; i++) {
+        if (p->step[i].kind != RUN_MOVE) continue;
+        const int at[2] = {p->place[p->step[i].in[0]].root, p->place[p->step[i].out[0]].root};
+        for (int k = 0; k < 2; k++)
+            if (p->place[at[k]].slot >= 0) p->slot[p->place[at[k]].slot].shared = true;
+    }
+    for (int i = 0; i < p->nstep; i++)
+        for (int k = 0; k < p->step[i].nout && p->step[i].kind != RUN_VIEW; k++) {
+            int at = p->place[p->place[p->step[i].out[k]].root].slot;
+            if (at >= 0 && p->slot[at].shared) p->step[i].waits = true;
+        }
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int ninput)
+{
+    p->of_value = mw__arena_alloc(&p->arena, (size_t)(p->graph->nvalue + 1) * sizeof(int));
+    p->parameter = mw__arena_alloc(&p->arena, (size_t)(ninput + 1) * sizeof(int));
+    if (!p->of_value || !p->parameter) return MW_NOMEM();
+    for (const mw_node *n = p->graph->first; n; n = n->next)
+        MW_TRY(add_node(rank, p, n, input, ninput));
+    MW_TRY(lay_out(rank, p));
+    if (!rank->fake) resolve(p);
+    find_waits(p);
+    return MW_OK;
+}
+
+mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const *input,
+                          int ninput, mw_program **ret)
+{
+    mw_program *p = mw__zalloc(sizeof *p);
+    if (!p) return MW_NOMEM();
+    mw__arena_init(&p->arena);
+    p->graph = graph;
+    mw_scope_begin("program");
+    mw_status status = make(rank, p, input, ninput);
+    (void)mw_scope_end(NULL);
+    if (status != MW_OK) {
+        mw__program_free(rank, p);
+        return status;
+    }
+    *ret = p;
+    return MW_OK;
+}
+
+void mw__program_free(mw_rank *rank, mw_program *p)
+{
+    if (!p) return;
+    for (int i = 0; i < p->nstep; i++) {
+        free_call(p->step[i].call);
+        mw__redist_free(p->step[i].redist);
+    }
+    for (int64_t i = 0; i < p->nplace; i++)
+        mw__tensor_drop(rank, p->place[i].handle);
+    for (int64_t i = 0; i < p->nslot; i++)
+        mw__storage_unref(p->slot[i].storage);
+    mw__free(p->step, (size_t)p->cap_step * sizeof *p->step);
+    mw__free(p->place, (size_t)p->cap_place * sizeof *p->place);
+    mw__free(p->slot, (size_t)p->cap_slot * sizeof *p->slot);
+    mw__arena_done(&p->arena);
+    mw__free(p, sizeof *p);
+}
+
+int64_t mw__program_bytes(const mw_program *p)
+{
+    return p->bytes;
+}
+
+int mw__program_steps(const mw_program *p)
+{
+    return p->nstep;
+}

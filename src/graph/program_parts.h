@@ -1,0 +1,58 @@
+/* program, inside: its steps and its memory; program.c makes them, program_run.c runs them. */
+#ifndef GRAPH_PROGRAM_PARTS_H
+#define GRAPH_PROGRAM_PARTS_H
+
+#include "graph/program.h"
+
+typedef enum run_kind {
+    RUN_KERNEL, /* call->op's kernel */
+    RUN_VIEW,   /* the result's place, where its operand's is not known before the program runs */
+    RUN_DENSE,  /* a dense copy of the operand */
+    RUN_MOVE    /* a movement */
+} run_kind;
+
+/* A value's handle, or one that the program makes between two values. */
+typedef struct place {
+    mw_tensor *handle; /* type and view; data where it is known before the program runs */
+    int root;          /* the place whose memory it is; itself where it has its own */
+    int slot;          /* of a root that the arena holds; -1: memory from outside */
+    int64_t offset;    /* bytes from its operand's first element, of a view */
+    int64_t bytes;
+    int first, last;   /* steps between which a root's memory must last */
+} place;
+
+typedef struct run_step {
+    run_kind kind;
+    const mw_node *node;
+    mw_call *call;
+    mw_redist *redist;
+    mw_reason reason;
+    int nin, nout;
+    int *in, *out; /* places */
+    bool waits;    /* peers may still read what it writes */
+} run_step;
+
+typedef struct slot {
+    mw_storage *storage;
+    int64_t bytes;
+    int free_at; /* while the arena is laid out */
+    bool shared; /* peers read it */
+    bool result; /* given to the caller: a new one is taken when he still holds it */
+} slot;
+
+struct mw_program {
+    mw_arena arena;
+    const mw_graph *graph;
+    run_step *step;
+    int nstep, cap_step;
+    place *place;
+    int64_t nplace, cap_place;
+    slot *slot;
+    int64_t nslot, cap_slot;
+    int *of_value;  /* [graph->nvalue] place, or -1 */
+    int *parameter; /* [ninput] places */
+    int ninput;
+    int64_t bytes;
+};
+
+#endif

@@ -1,0 +1,228 @@
+/* One function, three ways: called op by op, captured and run as text means it, compiled. The
+ * values, where marks lie and what they move must be the same. */
+#include "run_check.h"
+
+#include <meshwise/graph.h>
+
+enum { ROWS = 8, COLS = 12, HIDDEN = 16 };
+
+typedef struct net {
+    mw_tensor *w1, *w2, *sum;
+} net;
+
+static mw_tensor *counted(const char *name, int64_t rows, int64_t cols, const char *layout)
+{
+    static float data[ROWS * HIDDEN * COLS];
+    int64_t shape[2] = {rows, cols};
+    float *at = data;
+    for (int64_t i = 0; i < rows * cols; i++)
+        at[i] = (float)((i * 7 + (int64_t)strlen(name)) % 11 - 5) / 4;
+    mw_tensor *t = mw_from_data(MW_DTYPE_f32, shape, 2, data, NULL, layout);
+    return mw_tensor_ref(mw_tensor_name(t, name));
+}
+
+/* The result of the mark is thrown away: later uses of `p` see it all the same. */
+static mw_status forward(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    net *n = user;
+    mw_tensor *p = mw_linear(mw_silu(mw_linear(in[0], n->w1, NULL)), n->w2, NULL);
+    mw_tensor *early = mw_view(p, MW_INTS(ROWS * COLS));
+    (void)mw_mark_sharding(p, NULL, "replicated");
+    out[0] = mw_mul(p, p);
+    out[1] = mw_add_(n->sum, mw_view(early, MW_INTS(ROWS, COLS)), 1);
+    return out[0] && out[1] ? MW_OK : mw_last_error()->code;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* `data` above is shared by the ranks */
+
+static mw_status make(net *n, mw_tensor **x)
+{
+    (void)pthread_mutex_lock(&lock);
+    n->w1 = counted("w1", HIDDEN, COLS, "[16@tp, 12]");
+    n->w2 = counted("w2", COLS, HIDDEN, "[12, 16@tp]");
+    n->sum = counted("sum", ROWS, COLS, "replicated");
+    *x = counted("x", ROWS, COLS, "replicated");
+    (void)pthread_mutex_unlock(&lock);
+    return *x ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status drop(net *n, mw_tensor *x)
+{
+    mw_tensor_unref(n->w1);
+    mw_tensor_unref(n->w2);
+    mw_tensor_unref(n->sum);
+    mw_tensor_unref(x);
+    return MW_OK;
+}
+
+static mw_status three_ways(void *user)
+{
+    (void)user;
+    net a, b;
+    mw_tensor *x, *y, *eager[2], *compiled[2];
+    static const int64_t size = ROWS * COLS * sizeof(float);
+    float one[ROWS * COLS], two[ROWS * COLS];
+    EXPECT(make(&a, &x) == MW_OK && make(&b, &y) == MW_OK);
+    mw_compiled *c;
+    EXPECT(mw_compile("net", forward, &b, 1, 2, &c) == MW_OK);
+    for (int round = 0; round < 3; round++) {
+        mw_usage before = mw_usage_get();
+        EXPECT(forward(&a, &x, eager) == MW_OK);
+        mw_usage middle = mw_usage_get();
+        mw_status status = mw_compiled_call(c, &y, compiled);
+        EXPECT(status == MW_OK);
+        mw_usage after = mw_usage_get();
+        EXPECT(after.collectives - middle.collectives <= middle.collectives - before.collectives);
+        for (int k = 0; k < 2; k++) {
+            EXPECT(mw_read(eager[k], MW_DTYPE_f32, one, size) == MW_OK);
+            EXPECT(mw_read(compiled[k], MW_DTYPE_f32, two, size) == MW_OK);
+            for (int i = 0; i < ROWS * COLS; i++)
+                if (one[i] != two[i])
+                    return run_wrong(__FILE__, __LINE__, "round %d result %d element %d: %g, %g",
+                                     round, k, i, (double)one[i], (double)two[i]);
+        }
+        /* what is written from outside was written there too */
+        EXPECT(mw_read(a.sum, MW_DTYPE_f32, one, size) == MW_OK);
+        EXPECT(mw_read(b.sum, MW_DTYPE_f32, two, size) == MW_OK);
+        EXPECT(memcmp(one, two, (size_t)size) == 0);
+    }
+    EXPECT_INT(mw_compiled_facts_get(c).compilations, 1);
+    mw_compiled_free(c);
+    return drop(&a, x) == MW_OK ? drop(&b, y) : MW_ERR_INTERNAL;
+}
+
+static mw_status keeps_results(void *user)
+{
+    (void)user;
+    net n;
+    mw_tensor *x, *first[2], *second[2];
+    EXPECT(make(&n, &x) == MW_OK);
+    mw_compiled *c;
+    EXPECT(mw_compile("net", forward, &n, 1, 2, &c) == MW_OK);
+    float one[ROWS * COLS], again[ROWS * COLS];
+    EXPECT(mw_compiled_call(c, &x, first) == MW_OK);
+    EXPECT(mw_read(first[0], MW_DTYPE_f32, one, sizeof one) == MW_OK);
+    mw_tensor *other = mw_mul_scalar(x, 2);
+    EXPECT(mw_compiled_call(c, &other, second) == MW_OK);
+    EXPECT(mw_read(first[0], MW_DTYPE_f32, again, sizeof again) == MW_OK);
+    EXPECT(memcmp(one, again, sizeof one) == 0);
+    mw_usage before = mw_usage_get();
+    for (int i = 0; i < 4; i++) {
+        mw_scope_begin("again");
+        EXPECT(mw_compiled_call(c, &x, second) == MW_OK);
+        (void)mw_scope_end(NULL);
+        if (i == 0) before = mw_usage_get();
+    }
+    EXPECT_INT(mw_usage_get().allocations - before.allocations, 0);
+    mw_compiled_free(c);
+    return drop(&n, x);
+}
+
+static mw_status again(void *user)
+{
+    (void)user;
+    net n;
+    mw_tensor *x, *out[2];
+    EXPECT(make(&n, &x) == MW_OK);
+    mw_compiled *c;
+    EXPECT(mw_compile("net", forward, &n, 1, 2, &c) == MW_OK);
+    EXPECT(mw_compiled_call(c, &x, out) == MW_OK);
+    EXPECT_HAS(mw_compiled_facts_get(c).why, "first call");
+    EXPECT(mw_mark_sharding(x, NULL, "[8@tp, 12]") != NULL);
+    EXPECT(mw_mark_sharding(x, NULL, "replicated") != NULL);
+    EXPECT(mw_compiled_call(c, &x, out) == MW_OK);
+    EXPECT_INT(mw_compiled_facts_get(c).compilations, 1);
+    EXPECT(mw_mark_sharding(n.w2, NULL, "replicated") != NULL);
+    EXPECT(mw_compiled_call(c, &x, out) == MW_OK);
+    EXPECT_INT(mw_compiled_facts_get(c).compilations, 2);
+    EXPECT_HAS(mw_compiled_facts_get(c).why, "(w2)");
+    EXPECT_HAS(mw_compiled_facts_get(c).why, "16@tp");
+    mw_compiled_free(c);
+    return drop(&n, x);
+}
+
+static mw_status asks(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    double value;
+    out[0] = mw_sum(in[0], MW_DTYPE_NONE);
+    mw_status status = mw_item(out[0], &value);
+    *(int *)user = __LINE__ - 1;
+    return status;
+}
+
+static mw_status refuses_values(void *user)
+{
+    (void)user;
+    int line = 0;
+    mw_graph *g;
+    const char *in[] = {"f32[4, 3]"};
+    EXPECT(mw_capture("asks", asks, &line, NULL, in, 1, 1, &g) == MW_ERR_ARG);
+    char where[32];
+    (void)snprintf(where, sizeof where, "test_compiled.c:%d", line);
+    EXPECT_HAS(mw_last_error()->says, "item");
+    EXPECT_HAS(mw_last_error()->says, "sum(");
+    EXPECT_HAS(mw_last_error()->where, where);
+    return MW_OK;
+}
+
+static mw_status differs(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    (void)user;
+    out[0] = mw_rank_index() == 1 ? mw_neg(in[0]) : mw_abs(in[0]);
+    return out[0] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status other_program(void *user)
+{
+    (void)user;
+    mw_compiled *c;
+    mw_tensor *x = mw_arange(4, MW_DTYPE_f32), *out[1];
+    EXPECT(mw_compile("differs", differs, NULL, 1, 1, &c) == MW_OK);
+    mw_status status = mw_compiled_call(c, &x, out);
+    EXPECT_HAS(mw_last_error()->says, "another program");
+    mw_compiled_free(c);
+    EXPECT_INT(status, MW_ERR_COMM);
+    return MW_OK;
+}
+
+static void test_three_ways(void **state)
+{
+    (void)state;
+    static const char *const meshes[] = {"tp=1", "tp=2", "tp=3", "tp=4", "dp=2,tp=2"};
+    for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i++)
+        run_on(meshes[i], three_ways);
+}
+
+static void test_keeps_results(void **state)
+{
+    (void)state;
+    run_on("tp=2", keeps_results);
+}
+
+static void test_again(void **state)
+{
+    (void)state;
+    run_on("tp=2", again);
+}
+
+static void test_refuses_values(void **state)
+{
+    (void)state;
+    run_on("tp=2", refuses_values);
+}
+
+static void test_other_program(void **state)
+{
+    (void)state;
+    run_on("tp=2", other_program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_three_ways),     cmocka_unit_test(test_keeps_results),
+        cmocka_unit_test(test_again),          cmocka_unit_test(test_refuses_values),
+        cmocka_unit_test(test_other_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
