@@ -101,7 +101,9 @@ static void branches(const hlo_op *op)
 
 void mw__hlo_callees(const hlo_op *op)
 {
-    if (mw__hlo_is(op, "fusion") || mw__hlo_is(op, "async-start"))
+    int n = op->opcode_length;
+    bool starts = n > 6 && memcmp(op->opcode + n - 6, "-start", 6) == 0;
+    if (mw__hlo_is(op, "fusion") || starts)
         run(op, mw__hlo_attr(op, "calls"), 1, false);
     else if (mw__hlo_is(op, "while"))
         loop(op);

@@ -1,6 +1,7 @@
 /* Collectives of HLO: who talks to whom, what each device receives, how often. Printed shapes of
  * collectives are one device's, so bytes follow from them: the algorithm receives (g-1)/g of the
  * result of a gather, (g-1) results of a reduce-scatter, twice (g-1)/g for an all-reduce. */
+#include "log/collective.h"
 #include "log/hlo.h"
 
 #include <stdio.h>
@@ -57,21 +58,15 @@ static int64_t times(int64_t bytes, int64_t by, int64_t over)
 
 static int64_t received(const kind *k, int64_t bytes, int64_t g)
 {
+    static const mw_collective same[] = {MW_COLLECTIVE_all_gather,     MW_COLLECTIVE_all_reduce,
+                                         MW_COLLECTIVE_reduce_scatter, MW_COLLECTIVE_all_to_all,
+                                         MW_COLLECTIVE_NONE,           MW_COLLECTIVE_NONE,
+                                         MW_COLLECTIVE_broadcast};
+    mw_collective c = same[k - kinds];
     if (g == 1) return 0;
-    if (g < 1 || bytes < 0) return -1;
-    switch (k - kinds) {
-    case 0:
-    case 3:
-        return times(bytes, g - 1, g);
-    case 1:
-        return times(bytes, 2 * (g - 1), g);
-    case 2:
-        return times(bytes, g - 1, 1);
-    case 6:
-        return bytes;
-    default:
-        return -1;
-    }
+    if (g < 1 || bytes < 0 || c == MW_COLLECTIVE_NONE) return -1;
+    return mw__collective_received(
+        c, c == MW_COLLECTIVE_reduce_scatter ? times(bytes, g, 1) : bytes, g);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -168,11 +163,10 @@ void mw__hlo_metadata(const hlo_op *op, mw_draft *d)
         char name[401];
         (void)snprintf(name, sizeof name, "%.*s", length, at);
         if (strstr(name, "transpose(")) mw__draft_direction(d, "backward");
-        if (strstr(name, "remat"))
+        if (strstr(name, "remat") || strstr(name, "checkpoint"))
             mw__fact(d, "recomputed", MW_HOW_ASSUMED,
                      "op_name says remat: the program's checkpointing would settle it",
-                     "the value is made again in the backward pass, and this with it; saving it "
-                     "costs its bytes in memory");
+                     "the value is made again in the backward pass, and this with it");
     }
 }
 
@@ -300,6 +294,35 @@ static void tell_parts(const hlo_op *op, mw_draft *d, const kind *k, bool start)
                  "%d in one collective", op->nelement);
 }
 
+/* What is made again can be kept instead: memory for traffic. */
+static void tell_kept(const hlo_op *op, mw_draft *d, int64_t bytes, int64_t after)
+{
+    const char *at = mw__hlo_attr(op, "op_name");
+    char name[401];
+    if (!at || bytes < 0 || after < 0) return;
+    (void)snprintf(name, sizeof name, "%.400s", at);
+    name[strcspn(name + 1, "\"") + 1] = 0;
+    if (!strstr(name, "remat") && !strstr(name, "checkpoint")) return;
+    mw__fact(d, "keeping it instead", MW_HOW_DERIVED, "bytes after, and bytes received",
+             "%lld B of memory for each that is kept, and %lld B less received for each time that "
+             "it is made again",
+             (long long)after, (long long)bytes);
+}
+
+/* `{1,0:T(8,128)(2,1)}` behind a shape. */
+static void tell_tiling(const hlo_op *op, mw_draft *d)
+{
+    const char *at = strchr(op->name, '='), *tiling = at ? strstr(at, ":T(") : NULL;
+    if (!tiling || tiling > op->opcode) return;
+    while (tiling > at && *tiling != '{')
+        tiling--;
+    const char *end = mw__hlo_close(tiling);
+    if (*tiling == '{' && end)
+        mw__fact(d, "layout in memory", MW_HOW_STATED, op->from,
+                 "%.*s: the order of dims and tiles in one device's memory, no sharding",
+                 (int)MW_MIN(end - tiling, 80), tiling);
+}
+
 /* A conversion to fewer bits before it moves is worth its share of the bytes. */
 static void tell_narrowed(const hlo_op *op, mw_draft *d, int64_t bytes)
 {
@@ -351,6 +374,8 @@ bool mw__hlo_collective(const hlo_op *op)
     op->s->collectives++;
     tell_parts(op, d, k, start);
     tell_narrowed(op, d, bytes);
+    tell_kept(op, d, bytes, after);
+    tell_tiling(op, d);
     mw__runs_move(op->e, &op->s->runs, d, op->s->computation, op->s->entry, bytes, mean);
     if (k == &kinds[0]) keep_gather(op, d, dim, bytes, &groups);
     return true;

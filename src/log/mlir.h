@@ -5,6 +5,7 @@
 #include "log/xla_runs.h"
 
 enum { MLIR_MESHES = 16, MLIR_MARKS = 64, MLIR_VALUES = 1024, MLIR_DEPTH = 64, MLIR_ITER = 64 };
+enum { MLIR_TILES = 8, MLIR_CALLS = 64 };
 
 /* What is known of a value by its name, in one function. Newer ones replace older ones. */
 typedef struct mlir_value {
@@ -48,6 +49,20 @@ typedef struct mlir_scope {
     mlir_loop *loop;      /* of a condition or body, in the arena */
 } mlir_scope;
 
+typedef struct mlir_tiles {
+    int64_t line, tile[HLO_DIMS];
+    int ndim;
+} mlir_tiles;
+
+/* A function that is called, or has a body. */
+typedef struct mlir_call {
+    uint64_t name;
+    const char *text;
+    int64_t line;            /* of a call; 0: its body is there */
+    const char *sharding[2]; /* of two operands of which it got pieces; or NULL */
+    hlo_shape operand[2], result;
+} mlir_call;
+
 typedef struct mlir_state {
     bool open;   /* inside a module or function */
     bool manual; /* inside a manual computation: shapes are one device's piece */
@@ -69,6 +84,10 @@ typedef struct mlir_state {
     mlir_value *value; /* [MLIR_VALUES] */
     xla_runs runs;
     int64_t collectives, first, last;
+    mlir_tiles tiles[MLIR_TILES]; /* shardings read lately, for messages that name none */
+    int ntiles;
+    mlir_call called[MLIR_CALLS];
+    int ncalled;
     mw_str joined; /* an op whose attributes stand on lines of their own */
     int64_t joined_line;
 } mlir_state;
@@ -108,7 +127,10 @@ bool mw__mlir_collective(const mlir_here *h); /* stablehlo.all_reduce and its li
 bool mw__mlir_region_end(const mlir_here *h);
 void mw__mlir_origins(const mlir_here *h); /* sdy.sharding_origins, sdy.propagation_edges */
 void mw__mlir_gather(const mlir_here *h);  /* operand and indices cut by one axis */
-void mw__mlir_mean(const mlir_here *h);    /* a sum over devices, divided by their number */
+void mw__mlir_manual(const mlir_here *h);  /* pieces made by hand, and what is called with them */
+void mw__mlir_product(mw_explain *e, const mlir_call *call); /* of a call without a body */
+mlir_call *mw__mlir_call(mlir_state *s, const char *name);   /* `name(`; or NULL */
+void mw__mlir_mean(const mlir_here *h); /* a sum over devices, divided by their number */
 
 /* Bytes of the piece of rank 0, the largest; -1: not known. */
 int64_t mw__mlir_piece(const mlir_here *h, const mw_mesh *mesh, const char *sharding,

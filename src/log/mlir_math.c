@@ -1,5 +1,6 @@
 /* Ops whose meaning hangs on how their operands are cut: a gather whose operand and indices share
  * an axis, and a sum over devices that is divided by their number. */
+#include "log/collective.h"
 #include "log/mlir.h"
 
 /* ---- gathers -----------------------------------------------------------------------------------
@@ -84,12 +85,12 @@ static bool shared_axis(const mlir_here *h, lookup *ret)
 
 static int64_t gathered(int64_t piece, int64_t group)
 {
-    int64_t bytes;
-    if (piece < 0 || mw__mul_size(piece, group - 1, &bytes) != MW_OK) {
+    int64_t all;
+    if (piece < 0 || mw__mul_size(piece, group, &all) != MW_OK) {
         mw_error_clear();
         return -1;
     }
-    return bytes;
+    return mw__collective_received(MW_COLLECTIVE_all_gather, all, group);
 }
 
 /* Looking up what one owns and adding up needs the same indices on all devices of the axis that

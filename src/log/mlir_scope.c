@@ -130,6 +130,22 @@ static void end_region(const mlir_here *h, mlir_loop **ret_loop)
     if (was.region == MLIR_MODULE) mw__mlir_total(h->e, h->s);
 }
 
+/* A call (`line` of it), or a body (0). */
+static void remember(const mlir_here *h, uint64_t name, const char *text, int64_t line)
+{
+    mlir_state *s = h->s;
+    for (int i = 0; i < s->ncalled; i++)
+        if (s->called[i].name == name) {
+            if (!line) s->called[i].line = 0;
+            return;
+        }
+    if (s->ncalled == MLIR_CALLS) return;
+    s->called[s->ncalled] = (mlir_call){.name = name};
+    s->called[s->ncalled].text =
+        mw__explain_text(h->e, "%.*s", (int)MW_MIN(strcspn(text, "( "), 100), text);
+    s->called[s->ncalled++].line = line;
+}
+
 /* A name for a computation that has none. */
 static uint64_t place(const mlir_here *h)
 {
@@ -147,6 +163,7 @@ static mlir_scope begun(const mlir_here *h, mlir_loop *loop)
         scope.region = MLIR_FUNCTION;
         const char *name = function ? strchr(function, '@') : NULL;
         scope.computation = name ? function_name(name + 1) : 0;
+        if (name) remember(h, scope.computation, name, 0);
         if (function) mw__mlir_values_clear(h->s);
     } else if (starts(t, "cond {") && h->s->loop) {
         scope = (mlir_scope){MLIR_CONDITION, 0, h->s->loop};
@@ -164,12 +181,35 @@ static mlir_scope begun(const mlir_here *h, mlir_loop *loop)
     return scope;
 }
 
+mlir_call *mw__mlir_call(mlir_state *s, const char *at)
+{
+    uint64_t name = function_name(at);
+    for (int i = 0; i < s->ncalled; i++)
+        if (s->called[i].name == name) return &s->called[i];
+    return NULL;
+}
+
+static void missing_bodies(mw_explain *e, mlir_state *s)
+{
+    for (int i = 0; i < s->ncalled; i++)
+        if (s->called[i].line && s->called[i].text) {
+            mw__missing(e,
+                        "what %s does, which line %lld calls: its body is not in the text, and "
+                        "collectives may be in it",
+                        s->called[i].text, (long long)s->called[i].line);
+            mw__mlir_product(e, &s->called[i]);
+        }
+    s->ncalled = 0;
+}
+
 static void calls(const mlir_here *h)
 {
     const char *at = strstr(h->text, "call @");
     if (!at || *h->text != '%' || strstr(h->text, "custom_call")) return;
     mw__explain_once(h->e);
-    mw__runs_call(h->e, &h->s->runs, mw__mlir_computation(h->s), function_name(at + 6), 1, false);
+    uint64_t name = function_name(at + 6);
+    mw__runs_call(h->e, &h->s->runs, mw__mlir_computation(h->s), name, 1, false);
+    remember(h, name, at + 5, h->line->number);
 }
 
 void mw__mlir_scope(const mlir_here *h)
@@ -186,6 +226,7 @@ void mw__mlir_scope(const mlir_here *h)
         const char *name = strchr(function, '@');
         mw__mlir_values_clear(h->s);
         h->s->waiting = name ? function_name(name + 1) : 0;
+        if (name) remember(h, h->s->waiting, name, 0);
         return;
     }
     if (starts(t, "}, {")) return; /* another region of the same op: another branch */
@@ -206,6 +247,7 @@ void mw__mlir_scope(const mlir_here *h)
 void mw__mlir_total(mw_explain *e, mlir_state *s)
 {
     runs_total total;
+    missing_bodies(e, s);
     mw__runs_resolve(e, &s->runs, &total);
     if (!total.moves) return;
     mw_line line = {.number = s->last, .rank = -1};

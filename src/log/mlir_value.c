@@ -153,6 +153,10 @@ static void sharding_of(const mlir_here *h, mlir_value *v)
             v->sharding = mw__arena_strndup(mw__explain_arena(h->e), at, (size_t)(end - at));
         return;
     }
+    const char *at = strstr(h->text, "mhlo.sharding = \"{");
+    const char *end = at ? mw__hlo_close(at + 17) : NULL;
+    if (end && end - at < 2000)
+        v->sharding = mw__arena_strndup(mw__explain_arena(h->e), at + 17, (size_t)(end - at - 17));
 }
 
 void mw__mlir_define(const mlir_here *h)

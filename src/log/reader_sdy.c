@@ -209,6 +209,16 @@ static void one_sdy(const mlir_here *h, const char *at, const char *end, int ind
     mw__str_done(&type);
 }
 
+static void keep_tiles(const mlir_here *h, const hlo_sharding *s)
+{
+    int ndim = s->kind == HLO_TILES_KIND ? s->ntile - s->nsub : 0;
+    if (ndim < 1 || ndim > HLO_DIMS || h->s->ntiles == MLIR_TILES) return;
+    mlir_tiles *t = &h->s->tiles[h->s->ntiles++];
+    t->line = h->line->number;
+    t->ndim = ndim;
+    memcpy(t->tile, s->tile, (size_t)ndim * sizeof *t->tile);
+}
+
 static void one_mhlo(const mlir_here *h, const char *at, const hlo_sharding *s)
 {
     hlo_shape shape = {.bits = 0};
@@ -217,6 +227,7 @@ static void one_mhlo(const mlir_here *h, const char *at, const hlo_sharding *s)
     mw_draft *d = mw__draft(h->e, h->line, "stablehlo", "sharding");
     if (typed) mw__hlo_shape_str(&shape, &type);
     mw__hlo_sharding_str(s, &words);
+    keep_tiles(h, s);
     mw__draft_says(d, "%s, %s%s: %s.", name.length ? mw__str_text(&name) : "a value", role(h),
                    mw__str_text(&type), mw__str_text(&words));
     if (typed) mw__fact(d, "type", MW_HOW_STATED, h->from, "%s", mw__str_text(&type));
@@ -347,6 +358,12 @@ static bool check_line(const mlir_here *h)
                    "took for it has %lld.",
                    (long long)product, (long long)size);
     mw__fact(d, "error", MW_HOW_STATED, h->from, "%.300s", at);
+    for (int i = 0; i < h->s->ntiles; i++)
+        for (int k = 0; k < h->s->tiles[i].ndim; k++)
+            if (h->s->tiles[i].tile[k] == product)
+                mw__fact(d, "dim", MW_HOW_DERIVED, "shardings above it with so many pieces",
+                         "dim %d of the sharding in line %lld has %lld pieces", k,
+                         (long long)h->s->tiles[i].line, (long long)product);
     if (size > 1 && product > size && product % size == 0)
         mw__fact(d, "meaning", MW_HOW_ASSUMED,
                  "the sharding that it was reading: its pieces, laid out, show which axes cut the "
@@ -414,6 +431,7 @@ static bool statement(const mlir_here *h)
     mw__mlir_scope(h);
     mw__mlir_gather(h);
     mw__mlir_define(h);
+    mw__mlir_manual(h);
     mw__mlir_mean(h);
     if (told) return true;
     bool marked = shardings(h);
