@@ -2,7 +2,7 @@
 # (CMakeLists.txt, CMakePresets.json): nothing here that `cmake --preset` could not do.
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
-.PHONY: help setup build model demo test verify bench cases explain asan tsan fuzz nightly docs install tidy coverage clean
+.PHONY: help setup build model demo test verify bench cases page explain asan tsan fuzz nightly docs install tidy coverage clean
 
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_TIME ?= 60
@@ -45,6 +45,9 @@ bench: build model      ## measure, against bounds measured in the same run
 
 cases: build            ## texts to explain: what is right, missing and wrong in each
 	@build/cases tests/cases/*.case
+
+page: build             ## explain's page in Chromium: its script, hostile text, pictures into build/page
+	@tests/page/run build/meshwise build/page
 
 explain: setup          ## build/meshwise-explain: explain, diff, show and plan in one static file
 	@$(call configured,release) && cmake --build build -j $(JOBS) --target meshwise_explain

@@ -1,157 +1,274 @@
-/* What was explained as one self-contained page: the text on one side, its meaning on the other,
- * linked by anchors and so readable without scripts. */
-#include "cli/explain.h"
+/* What was explained as one self-contained page: a summary with drawings of the meshes and of what
+ * moved; below it the text on one side and its meaning on the other, linked line by line. */
+#include "cli/html.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Lines of the text that are shown; more are counted. */
-enum { LINES_SHOWN = 20000, LINE_SHOWN = 4000 };
+/* What is shown of a long text; more is counted. */
+enum { LINES_SHOWN = 20000, LINE_SHOWN = 4000, ENTRIES_SHOWN = 5000, LISTED = 20, MESHES = 4 };
+enum { SPAN = 2000, UNREAD = 1000 };
 
-static const char head[] =
-    "<!doctype html><html lang=en><meta charset=utf-8>"
-    "<meta name=viewport content='width=device-width,initial-scale=1'><title>meshwise "
-    "explain</title>"
-    "<style>body{font:15px/1.45 system-ui,sans-serif;margin:0;color:#111;background:#fff}"
-    "main{display:grid;grid-template-columns:1fr 1fr;gap:1rem;padding:1rem}"
-    "header{padding:1rem 1rem "
-    "0}pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:12px;margin:0}"
-    "pre a{color:inherit;text-decoration:none}:target{background:#ffeaa0}"
-    "article{border-left:3px solid #ccc;padding:0 .7rem;margin:0 0 "
-    "1rem}article.bad{border-color:#b00}"
-    "table{border-collapse:collapse;font-size:13px}td{vertical-align:top;padding:0 .6rem 0 0}"
-    ".assumed{color:#a50}.derived{color:#06538a}svg{max-width:100%}"
-    "@media(max-width:800px){main{grid-template-columns:1fr}}"
-    "@media(prefers-color-scheme:dark){body{background:#161616;color:#eee}:target{background:#"
-    "554400}"
-    ".derived{color:#8cc8ff}.assumed{color:#ffb566}}</style>";
+/* ---- the summary ----------------------------------------------------------------------------- */
 
-static void escaped(FILE *to, const char *at, int64_t length)
+static void list_problems(const html *h)
 {
-    for (int64_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)at[i];
-        if (c == '<')
-            (void)fputs("&lt;", to);
-        else if (c == '>')
-            (void)fputs("&gt;", to);
-        else if (c == '&')
-            (void)fputs("&amp;", to);
-        else if (c == '"')
-            (void)fputs("&quot;", to);
-        else
-            (void)fputc(c < 0x20 && c != '\t' ? ' ' : c, to);
+    int64_t shown = 0;
+    if (!h->x->problems) return;
+    html_raw(h, "<p>Problems:</p><ul>");
+    for (int64_t i = 0; i < mw_explain_entries(h->x->e) && shown < LISTED; i++) {
+        const mw_entry *e = mw_explain_entry(h->x->e, i);
+        for (int k = 0; k < e->nproblem && shown < LISTED; k++, shown++) {
+            (void)fprintf(h->to, "<li><a href='#e%lld'>line %lld</a>: ", (long long)i,
+                          (long long)e->first);
+            html_text(h, e->problem[k].says);
+            html_raw(h, "</li>");
+        }
+    }
+    if (shown < h->x->problems)
+        (void)fprintf(h->to, "<li>and %lld more</li>", (long long)(h->x->problems - shown));
+    html_raw(h, "</ul>");
+}
+
+static void list_missing(const html *h)
+{
+    int64_t n = mw_explain_missing(h->x->e);
+    if (!n) return;
+    html_raw(h, "<details open><summary>");
+    html_number(h, n, "thing");
+    html_raw(h, " that the text does not say</summary><ul>");
+    for (int64_t i = 0; i < n && i < LISTED; i++) {
+        html_raw(h, "<li>");
+        html_text(h, mw_explain_missing_at(h->x->e, i));
+        html_raw(h, "</li>");
+    }
+    if (n > LISTED) (void)fprintf(h->to, "<li>and %lld more</li>", (long long)(n - LISTED));
+    html_raw(h, "</ul></details>");
+}
+
+/* The different meshes of all tensors, each once. */
+static void draw_meshes(const html *h)
+{
+    const char *drawn[MESHES];
+    int n = 0;
+    for (int64_t i = 0; i < mw_explain_entries(h->x->e); i++) {
+        const mw_entry *e = mw_explain_entry(h->x->e, i);
+        for (int k = 0; k < e->nlaid; k++) {
+            bool known = n == MESHES;
+            mw_mesh *mesh = NULL;
+            for (int m = 0; m < n && !known; m++)
+                known = strcmp(drawn[m], e->laid[k].mesh) == 0;
+            if (known) continue;
+            drawn[n++] = e->laid[k].mesh;
+            if (mw_mesh_parse(e->laid[k].mesh, &mesh) != MW_OK) continue;
+            html_mesh(h, mesh);
+            mw_mesh_unref(mesh);
+        }
     }
 }
 
-static void say(FILE *to, const char *text)
+static void summary(const html *h)
 {
-    escaped(to, text, (int64_t)strlen(text));
+    const explained *x = h->x;
+    int64_t unread = mw_explain_unread(x->e);
+    html_raw(h, "<header><h1>What ");
+    html_text(h, strcmp(x->file, "-") == 0 ? "the text" : x->file);
+    html_raw(h, " says</h1><p>");
+    html_number(h, mw_explain_lines(x->e), "line");
+    html_raw(h, ", ");
+    html_number(h, x->calls, "call");
+    html_raw(h, ", ");
+    html_number(h, x->movements, "movement");
+    if (x->movements > x->unknown)
+        (void)fprintf(h->to, " (%lld B received per rank%s)", (long long)x->bytes,
+                      x->unknown ? ", where given" : "");
+    html_raw(h, ", ");
+    html_number(h, x->problems, "problem");
+    if (unread) {
+        html_raw(h, "; ");
+        html_number(h, unread, "line");
+        html_raw(h, " that nobody could read");
+    }
+    html_raw(h, ".</p>");
+    list_problems(h);
+    list_missing(h);
+    html_raw(h, "<div class=drawings>");
+    draw_meshes(h);
+    html_timeline(h);
+    html_raw(h, "</div><p class='note keys'><kbd>j</kbd> <kbd>k</kbd> next and former entry, "
+                "<kbd>n</kbd> next problem</p></header>\n");
 }
 
-static void text_side(FILE *to, const explained *x, const char *text, int64_t length)
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* For each line the entry that tells least else, 1 and up; 0: none; -1: nobody could read it. */
+static void map_lines(const html *h, int64_t *entry)
 {
-    (void)fputs("<section aria-label='the text'><pre>", to);
-    int64_t number = 1, entry = 0;
-    for (const char *at = text, *end = text + length; at < end && number <= LINES_SHOWN; number++) {
+    const mw_explain *e = h->x->e;
+    for (int64_t i = 0; i < mw_explain_entries(e) && i < ENTRIES_SHOWN; i++) {
+        const mw_entry *one = mw_explain_entry(e, i);
+        int64_t last = one->last - one->first < SPAN ? one->last : one->first;
+        if (h->x->problems_only && !one->nproblem) continue;
+        for (int64_t line = one->first; line <= last && line <= LINES_SHOWN; line++) {
+            const mw_entry *was = entry[line] ? mw_explain_entry(e, entry[line] - 1) : NULL;
+            if (!was || was->last - was->first > one->last - one->first) entry[line] = i + 1;
+        }
+    }
+    int64_t line;
+    for (int64_t i = 0; i < UNREAD && (line = mw_explain_unread_at(e, i)) != 0; i++)
+        if (line <= LINES_SHOWN && !entry[line]) entry[line] = -1;
+}
+
+static void text_side(const html *h, const int64_t *entry)
+{
+    const char *end = h->text + h->length;
+    int64_t line = 1;
+    html_raw(h, "<main><section aria-label='the text'><h2>The text</h2>");
+    for (const char *at = h->text; at < end && line <= LINES_SHOWN; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
-        while (entry < mw_explain_entries(x->e) && mw_explain_entry(x->e, entry)->last < number)
-            entry++;
-        const mw_entry *e = entry < mw_explain_entries(x->e) ? mw_explain_entry(x->e, entry) : NULL;
-        (void)fprintf(to, "<span id=l%lld>", (long long)number);
-        if (e && e->first <= number)
-            (void)fprintf(to, "<a href='#e%lld'>%4lld  ", (long long)entry, (long long)number);
+        const mw_entry *e = entry[line] > 0 ? mw_explain_entry(h->x->e, entry[line] - 1) : NULL;
+        if (e)
+            (void)fprintf(h->to, "<a class='line%s' id=l%lld href='#e%lld'>",
+                          e->nproblem ? " bad" : "", (long long)line, (long long)entry[line] - 1);
         else
-            (void)fprintf(to, "<a>%4lld  ", (long long)number);
-        escaped(to, at, stop - at > LINE_SHOWN ? LINE_SHOWN : stop - at);
-        (void)fputs("</a></span>\n", to);
+            (void)fprintf(h->to, "<span class='line%s' id=l%lld>",
+                          entry[line] < 0 ? " unread' title='nobody could read this line" : "",
+                          (long long)line);
+        (void)fprintf(h->to, "<b>%lld</b>", (long long)line);
+        html_bytes(h, at, stop - at > LINE_SHOWN ? LINE_SHOWN : stop - at);
+        if (stop - at > LINE_SHOWN) html_raw(h, " ...");
+        html_raw(h, e ? "</a>\n" : "</span>\n");
         at = stop + 1;
     }
-    (void)fputs("</pre></section>", to);
+    if (mw_explain_lines(h->x->e) > LINES_SHOWN)
+        (void)fprintf(h->to, "<p class=note>%lld lines more.</p>",
+                      (long long)(mw_explain_lines(h->x->e) - LINES_SHOWN));
+    html_raw(h, "</section>\n");
 }
 
-/* A bar per movement, its height by bytes. */
-static void timeline(FILE *to, const explained *x)
-{
-    int64_t most = 1, n = 0;
-    for (int64_t i = 0; i < mw_explain_entries(x->e); i++) {
-        const mw_entry *e = mw_explain_entry(x->e, i);
-        if (!e->collective || n == 200) continue;
-        n++;
-        if (e->bytes > most) most = e->bytes;
-    }
-    if (!n) return;
-    (void)fprintf(to,
-                  "<svg role=img aria-label='movements, in the order of the text' width=%lld "
-                  "height=70 viewBox='0 0 %lld 70'>",
-                  (long long)n * 14, (long long)n * 14);
-    int64_t at = 0;
-    for (int64_t i = 0; i < mw_explain_entries(x->e) && at < n; i++) {
-        const mw_entry *e = mw_explain_entry(x->e, i);
-        if (!e->collective) continue;
-        int height = e->bytes < 0 ? 4 : 4 + (int)(60.0 * (double)e->bytes / (double)most);
-        (void)fprintf(to, "<a href='#e%lld'><rect x=%lld y=%d width=10 height=%d fill='%s'><title>",
-                      (long long)i, (long long)at * 14, 68 - height, height,
-                      e->bytes < 0 ? "#999" : "#2a78c0");
-        say(to, e->says);
-        (void)fputs("</title></rect></a>", to);
-        at++;
-    }
-    (void)fputs("</svg>", to);
-}
+/* ---- the meaning ----------------------------------------------------------------------------- */
 
-static void meaning(FILE *to, const mw_entry *e, int64_t i)
+static void facts(const html *h, const mw_entry *e)
 {
-    (void)fprintf(to, "<article id=e%lld%s><p><a href='#l%lld'>line %lld</a>: ", (long long)i,
-                  e->nproblem ? " class=bad" : "", (long long)e->first, (long long)e->first);
-    say(to, e->says);
-    if (e->count > 1) (void)fprintf(to, " (%lld times)", (long long)e->count);
-    (void)fputs("</p><details><summary>facts</summary><table>", to);
+    if (!e->nfact) return;
+    html_raw(h, "<details><summary>");
+    html_number(h, e->nfact, "fact");
+    html_raw(h, "</summary><table>");
     for (int k = 0; k < e->nfact; k++) {
-        (void)fputs("<tr><td>", to);
-        say(to, e->fact[k].name);
-        (void)fputs("<td>", to);
-        say(to, e->fact[k].value);
-        (void)fprintf(to, "<td class=%s>%s: ", mw_how_name(e->fact[k].how),
-                      mw_how_name(e->fact[k].how));
-        say(to, e->fact[k].from);
+        const mw_fact *f = &e->fact[k];
+        html_raw(h, "<tr><td>");
+        html_text(h, f->name);
+        html_raw(h, "</td><td>");
+        html_text(h, f->value);
+        (void)fprintf(h->to, "</td><td class=%s>%s: ", mw_how_name(f->how), mw_how_name(f->how));
+        html_text(h, f->from);
+        html_raw(h, "</td></tr>");
     }
-    (void)fputs("</table></details>", to);
+    html_raw(h, "</table></details>");
+}
+
+static void drawings(html *h, const mw_entry *e)
+{
+    if (!e->nlaid) return;
+    html_raw(h, "<details><summary>which rank holds what</summary><div class=drawings>");
+    for (int k = 0; k < e->nlaid; k++)
+        html_shards(h, &e->laid[k]);
+    html_raw(h, "</div></details>");
+}
+
+static void problems(const html *h, const mw_entry *e)
+{
     for (int k = 0; k < e->nproblem; k++) {
-        (void)fputs("<p><strong>", to);
-        say(to, e->problem[k].kind);
-        (void)fputs("</strong>: ", to);
-        say(to, e->problem[k].says);
-        (void)fputs("<br>Do: ", to);
-        say(to, e->problem[k].fix);
-        (void)fputs("</p>", to);
+        const mw_problem *p = &e->problem[k];
+        html_raw(h, "<div class=problem><p><strong>");
+        html_text(h, p->kind);
+        html_raw(h, "</strong>: ");
+        html_text(h, p->says);
+        html_raw(h, "</p>");
+        if (p->fix[0]) {
+            html_raw(h, "<p>Do: ");
+            html_text(h, p->fix);
+            if (p->bytes_now >= 0 && p->bytes_after >= 0)
+                (void)fprintf(h->to, " (%lld B received per rank instead of %lld B)",
+                              (long long)p->bytes_after, (long long)p->bytes_now);
+            html_raw(h, "</p>");
+        }
+        html_raw(h, "</div>");
     }
-    (void)fputs("</article>", to);
+}
+
+static void meaning(html *h, const mw_entry *e, int64_t i)
+{
+    (void)fprintf(h->to, "<article id=e%lld%s><p class=tag><a href='#l%lld'>", (long long)i,
+                  e->nproblem ? " class=bad" : "", (long long)e->first);
+    if (e->first == e->last)
+        (void)fprintf(h->to, "line %lld", (long long)e->first);
+    else
+        (void)fprintf(h->to, "lines %lld-%lld", (long long)e->first, (long long)e->last);
+    html_raw(h, "</a>");
+    if (e->count > 1) (void)fprintf(h->to, ", %lld times", (long long)e->count);
+    html_raw(h, "</p><p>");
+    html_text(h, e->says);
+    html_raw(h, "</p>");
+    problems(h, e);
+    facts(h, e);
+    drawings(h, e);
+    html_raw(h, "</article>\n");
+}
+
+static void meaning_side(html *h)
+{
+    int64_t n = mw_explain_entries(h->x->e), hidden = 0;
+    html_raw(h, "<section aria-label='what it means'><h2>What it means</h2>");
+    for (int64_t i = 0; i < n; i++) {
+        const mw_entry *e = mw_explain_entry(h->x->e, i);
+        if (h->x->problems_only && !e->nproblem) continue;
+        if (i < ENTRIES_SHOWN)
+            meaning(h, e, i);
+        else
+            hidden++;
+    }
+    if (!n) html_raw(h, "<p class=note>Nothing in the text could be read.</p>");
+    if (hidden) (void)fprintf(h->to, "<p class=note>%lld entries more.</p>", (long long)hidden);
+    html_raw(h, "</section></main>\n");
+}
+
+static void page(html *h, const int64_t *entry)
+{
+    for (int i = 0; html_head[i]; i++)
+        html_raw(h, html_head[i]);
+    html_raw(h, "<title>What ");
+    html_text(h, h->x->file);
+    html_raw(h, " says</title>\n</head>\n<body>\n"
+                "<svg width=0 height=0 style='position:absolute' aria-hidden=true><defs><pattern "
+                "id=hatch width=6 height=6 patternUnits=userSpaceOnUse patternTransform='rotate("
+                "45)'><path d='M0 0V6' stroke='#1b1f24' stroke-opacity=.35 stroke-width=2></path>"
+                "</pattern></defs></svg>\n");
+    summary(h);
+    text_side(h, entry);
+    meaning_side(h);
+    html_raw(h, html_script);
+    html_raw(h, "</body>\n</html>\n");
 }
 
 mw_status explain_html(const explained *x, const char *text, int64_t length, const char *path)
 {
-    FILE *to = fopen(path, "wb");
-    if (!to) return mw_error_set(MW_ERR_IO, "%s: %s", path, strerror(errno));
-    (void)fputs(head, to);
-    (void)fprintf(
-        to, "<header><h1>meshwise explain</h1><p>%lld lines, %lld movements, %lld problems.</p>",
-        (long long)mw_explain_lines(x->e), (long long)x->movements, (long long)x->problems);
-    timeline(to, x);
-    for (int64_t i = 0; i < mw_explain_missing(x->e) && i < 50; i++) {
-        (void)fputs(i ? "<li>" : "<p>Not in the text:</p><ul><li>", to);
-        say(to, mw_explain_missing_at(x->e, i));
+    size_t size = (LINES_SHOWN + 2) * sizeof(int64_t);
+    int64_t *entry = mw_memory(size);
+    if (!entry) return mw_last_error()->code;
+    memset(entry, 0, size);
+    html *h = mw_memory(sizeof *h);
+    mw_status status = h ? MW_OK : mw_last_error()->code;
+    if (h) *h = (html){.to = fopen(path, "wb"), .x = x, .text = text, .length = length};
+    if (h && !h->to) status = mw_error_set(MW_ERR_IO, "%s: %s", path, strerror(errno));
+    if (status == MW_OK) {
+        map_lines(h, entry);
+        page(h, entry);
+        bool failed = ferror(h->to) != 0;
+        if (fclose(h->to) != 0 || failed)
+            status = mw_error_set(MW_ERR_IO, "%s: could not be written: %s", path, strerror(errno));
     }
-    if (mw_explain_missing(x->e)) (void)fputs("</ul>", to);
-    (void)fputs("</header><main>", to);
-    text_side(to, x, text, length);
-    (void)fputs("<section aria-label='what it means'>", to);
-    for (int64_t i = 0; i < mw_explain_entries(x->e); i++)
-        if (!x->problems_only || mw_explain_entry(x->e, i)->nproblem)
-            meaning(to, mw_explain_entry(x->e, i), i);
-    (void)fputs("</section></main></html>\n", to);
-    bool failed = ferror(to) != 0;
-    if (fclose(to) != 0 || failed)
-        return mw_error_set(MW_ERR_IO, "%s: could not be written: %s", path, strerror(errno));
-    return MW_OK;
+    mw_memory_free(h, sizeof *h);
+    mw_memory_free(entry, size);
+    return status;
 }

@@ -14,7 +14,7 @@ try explain log --question 'what is "mat2"?'
 try explain log --question 'why is the sky blue'
 try explain log --question 'line 3'
 meshwise explain - --json <log | sed 's/"entries":.*"summary"/"entries": ..., "summary"/'
-meshwise explain - --html page.html <log >/dev/null; grep -c '<article' page.html; grep -c 'id=l3' page.html; grep -c 'http' page.html
+meshwise explain - --html page.html <log >/dev/null; grep -c '<article' page.html; grep -c 'id=l3' page.html; grep -c 'https*:' page.html
 try explain nowhere
 try explain log --mesh 'tp=x'
 try explain log --only good
