@@ -7,14 +7,18 @@
  *     text:
  *     ...lines as they were pasted...
  *     expect:
- *     1: normalized_shape = [24] (stated)     line 1 has such a fact; ~ instead of =: its value has
- * that in it 3* all_gather 1152                      line 3 moved so many bytes per rank; ?: the
- * text can't say 3# 2                                    it is told twice 8! view-loses-sharding
- * line 8 has that problem; `8! kind 720 > 144` with both byte counts 8- line 8 has no problem
+ *     1: normalized_shape = [24] (stated)     line 1 has such a fact; ~: its value has this in it
+ *     3* all_gather 1152                      line 3 moved so many bytes per rank; ?: not known
+ *     3# 2                                    it is told twice
+ *     8! view-loses-sharding                  line 8 has that problem
+ *     8! view-loses-sharding 720 > 144        and both byte counts
+ *     8- none                                 line 8 has no problem
  *     ?? dtype                                something missing is named with this word
  *     unread 2                                so many lines can't be read
  *
- * Prints for each case how many of these are right, missing and wrong. */
+ * Prints for each case, and for each kind of them, how many of these are right, missing and wrong;
+ * for each that isn't right where it stands, what was told instead, and the line of the text that
+ * it is about. With -v those that are right, too. */
 #include <meshwise/explain.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +34,15 @@ typedef struct situation {
     char title[160], kind[8], mesh[80], dtype[16];
     char *text, *expect;
     int64_t length;
+    int expect_line; /* of the file, on which the first expectation stands */
 } situation;
+
+enum { KINDS = 16 };
+typedef struct kind_tally {
+    char name[8];
+    int cases;
+    tally sum;
+} kind_tally;
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
@@ -66,6 +78,9 @@ static bool read_situation(char *file, situation *ret)
     ret->text = text + 7;
     ret->length = expect + 1 - ret->text;
     ret->expect = expect + 9;
+    ret->expect_line = 1;
+    for (const char *at = file; at < ret->expect; at++)
+        ret->expect_line += *at == '\n';
     return true;
 }
 
@@ -191,10 +206,27 @@ static verdict check(const mw_explain *x, const char *line, const char **ret_got
 
 /* ---- a case -------------------------------------------------------------------------------- */
 
-static void check_all(const char *path, const situation *s, const mw_explain *x, tally *t)
+/* The line of the text that the expectation is about, if it is about one. */
+static void quote(const situation *s, const char *expectation)
 {
+    long long number = strtoll(expectation, NULL, 10);
+    const char *at = s->text, *end = s->text + s->length;
+    for (long long line = 1; number > 0 && at < end; line++) {
+        int n = (int)strcspn(at, "\n");
+        if (line == number) {
+            printf("    line %lld: %.*s%s\n", number, n > 150 ? 150 : n, at, n > 150 ? "..." : "");
+            return;
+        }
+        at += n + 1;
+    }
+}
+
+static void check_all(const char *path, const situation *s, const mw_explain *x, bool all, tally *t)
+{
+    static const char *const names[] = {"right", "missing", "wrong"};
     char line[600];
-    for (const char *at = s->expect; *at;) {
+    int number = s->expect_line;
+    for (const char *at = s->expect; *at; number++) {
         size_t n = strcspn(at, "\n");
         (void)snprintf(line, sizeof line, "%.*s", (int)n, at);
         at += n + (at[n] == '\n');
@@ -204,13 +236,31 @@ static void check_all(const char *path, const situation *s, const mw_explain *x,
         t->right += v == RIGHT;
         t->missing += v == MISSING;
         t->wrong += v == WRONG;
-        if (v != RIGHT)
-            printf("%s: %s: %s%s%s\n", path, v == MISSING ? "missing" : "wrong", line,
-                   got ? "   got " : "", got ? got : "");
+        if (v == RIGHT && !all) continue;
+        printf("%s:%d: %s: %s%s%s\n", path, number, names[v], line,
+               got && v != RIGHT ? "   got " : "", got && v != RIGHT ? got : "");
+        if (v != RIGHT) quote(s, line);
     }
 }
 
-static bool run(const char *path, tally *all)
+static void add(tally *to, const tally *t)
+{
+    to->right += t->right;
+    to->missing += t->missing;
+    to->wrong += t->wrong;
+}
+
+static void add_kind(kind_tally *kinds, const char *name, const tally *t)
+{
+    int i = 0;
+    while (i < KINDS - 1 && kinds[i].cases && strcmp(kinds[i].name, name) != 0)
+        i++;
+    (void)snprintf(kinds[i].name, sizeof kinds[i].name, "%s", name);
+    kinds[i].cases++;
+    add(&kinds[i].sum, t);
+}
+
+static bool run(const char *path, bool verbose, tally *all, kind_tally *kinds)
 {
     situation s = {.kind = "a"};
     char *file = read_whole(path);
@@ -225,24 +275,28 @@ static bool run(const char *path, tally *all)
     if (s.dtype[0]) options.dtype = mw_dtype_read(s.dtype, (int)strlen(s.dtype));
     bool read = mw_explain_new(&options, &x) == MW_OK &&
                 mw_explain_feed(x, s.text, s.length) == MW_OK && mw_explain_finish(x) == MW_OK;
-    if (read) check_all(path, &s, x, &t);
+    if (read) check_all(path, &s, x, verbose, &t);
     printf("%s  %3d right %3d missing %3d wrong   %s\n", s.kind, t.right, t.missing, t.wrong,
            s.title);
     mw_explain_free(x);
     free(file);
-    all->right += t.right;
-    all->missing += t.missing;
-    all->wrong += t.wrong;
+    add(all, &t);
+    add_kind(kinds, s.kind, &t);
     return read && t.right > 0 && t.missing + t.wrong == 0;
 }
 
 int main(int argc, char **argv)
 {
     tally all = {0};
-    int failed = 0;
-    for (int i = 1; i < argc; i++)
-        failed += !run(argv[i], &all);
-    printf("%d cases: %d right, %d missing, %d wrong; %d cases failed\n", argc - 1, all.right,
-           all.missing, all.wrong, failed);
-    return argc < 2 || failed ? 1 : 0;
+    kind_tally kinds[KINDS] = {0};
+    bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+    int failed = 0, cases = argc - 1 - verbose;
+    for (int i = 1 + verbose; i < argc; i++)
+        failed += !run(argv[i], verbose, &all, kinds);
+    for (int k = 0; k < KINDS && kinds[k].cases; k++)
+        printf("kind %-3s %3d cases: %4d right, %d missing, %d wrong\n", kinds[k].name,
+               kinds[k].cases, kinds[k].sum.right, kinds[k].sum.missing, kinds[k].sum.wrong);
+    printf("all      %3d cases: %4d right, %d missing, %d wrong; %d cases failed\n", cases,
+           all.right, all.missing, all.wrong, failed);
+    return cases < 1 || failed ? 1 : 0;
 }
