@@ -74,6 +74,25 @@ static void what_moved(const explained *x)
     printf(".\n");
 }
 
+/* Where the text tells forward from backward: how much of it in each. */
+static void passes(const explained *x)
+{
+    static const char *const pass[] = {"forward", "backward", ""};
+    int told = 0;
+    for (int p = 0; p < 3; p++) {
+        int64_t count = 0, bytes = 0;
+        for (int64_t i = 0; i < x->nkind; i++)
+            if (strcmp(x->kind[i].direction, pass[p]) == 0) {
+                count += x->kind[i].count;
+                bytes += x->kind[i].bytes;
+            }
+        if (!count || (p == 2 && !told)) continue;
+        printf("%s%s: %lld", told++ ? "; " : "", *pass[p] ? pass[p] : "not told", (long long)count);
+        if (bytes) printf(", %lld B", (long long)bytes);
+    }
+    if (told) printf(".\n");
+}
+
 static int problems(const explained *x, int most)
 {
     int shown = 0;
@@ -125,7 +144,8 @@ void explain_short(const explained *x)
     left--;
     if (mw_explain_entries(x->e)) {
         what_moved(x);
-        left--;
+        passes(x);
+        left -= 2;
     }
     for (int k = 0; k < WORST && x->worst[k] >= 0; k++, left--) {
         const mw_entry *e = mw_explain_entry(x->e, x->worst[k]);

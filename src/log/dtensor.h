@@ -30,7 +30,7 @@
 #include "plan/plan.h"
 
 enum { DT_AXES = MW_MESH_AXES, DT_DIMS = MW_LAYOUT_DIMS, DT_RANKS = 65, DT_ARGS = 64, DT_OUT = 16 };
-enum { DT_MESHES = 64, DT_SCHEMAS = 128 }; /* kept by the state */
+enum { DT_MESHES = 64, DT_SCHEMAS = 128, DT_MODULES = 16 }; /* kept by the state */
 
 /* ---- as printed ------------------------------------------------------------------------------ */
 
@@ -118,6 +118,7 @@ typedef struct dt_call {
     mw_draft *draft;
     /* the result, where the text tells it */
     bool has_out, needs, has_needs;
+    bool moved;   /* in a tree: a collective stands below it */
     bool in_tree; /* needs and wanted come from the lines below it in a tree */
     int nout;
     dt_tensor *out;
@@ -180,6 +181,12 @@ typedef struct dt_said {
     const char *text;
 } dt_said;
 
+/* A module as PyTorch prints it: Embedding(100, 16), Linear(in_features=16, out_features=100). */
+typedef struct dt_module {
+    int64_t size[2]; /* of its weight */
+    int64_t line;    /* 0: none */
+} dt_module;
+
 typedef struct dt_known_mesh {
     dt_mesh mesh;
     mw_mesh *made;
@@ -192,6 +199,8 @@ typedef struct dt_state {
     dt_mesh last_mesh;                     /* the last one stated anywhere */
     const mw_schema *declared[DT_SCHEMAS]; /* read once */
     dt_said said;
+    dt_module module[DT_MODULES]; /* those printed last */
+    int64_t nmodule;
     struct dt_tree *tree;
     struct dt_counts *counts;
     dt_call **call_of; /* by entry */

@@ -28,33 +28,75 @@ static void wrong_meshes(const dt_here *h, dt_call *call)
                 a ? a : "an argument", least, least == 1 ? "" : "s", b ? b : "another", most);
 }
 
+/* The call with one operand as it likely was meant: a piece's own label and whole size. What moves
+ * then, on a mesh of so many ranks? */
+static void tell_meant(dt_replay *r, int operand, int dim, int64_t ranks)
+{
+    dt_replay *meant = mw__arena_zalloc(r->h->scratch, sizeof *meant);
+    const mw_op_info *info = mw__op_info_of(r->call->op);
+    dt_mesh mesh = r->call->mesh;
+    if (!meant || !info) {
+        if (!meant) r->h->e->failed = true;
+        return;
+    }
+    if (!mesh.naxis && ranks <= 64)
+        mesh = (dt_mesh){.naxis = 1, .size = {(int)ranks}, .how = MW_HOW_ASSUMED};
+    if (mesh.naxis != 1 || mesh.size[0] != ranks) return;
+    dt_tensor *t = r->tensor[operand], kept = *t;
+    *meant =
+        (dt_replay){.meant = true, .h = r->h, .call = r->call, .mesh = mw__dt_mesh_of(r->h, &mesh)};
+    t->shape[dim] *= ranks;
+    t->placement[0] = (dt_placement){.kind = 'S', .dim = dim, .split = 1, .order = -1};
+    if (meant->mesh && t->nplacement == 1 && mw__dt_replay_bind(meant) &&
+        mw__dt_replay_lay(meant) &&
+        !mw__dt_failed(r->h, mw__choose(meant->mesh, &meant->args, meant->in, r->h->scratch,
+                                        &meant->choice))) {
+        mw_str text = {0};
+        mw__dt_tensor_str(t, &text);
+        mw__fact(r->call->draft, "as it was meant", MW_HOW_ASSUMED,
+                 "the sizes suggest it; the code that made the tensor would settle it", "%s %s",
+                 r->call->schema->arg[operand].name, mw__str_text(&text));
+        mw__dt_done(r->h, &text);
+        mw__dt_tell_ways(meant, 0, NULL);
+    }
+    *t = kept;
+    mw_error_clear();
+}
+
 /* The shapes do not fit as whole tensors: is one of them a rank's piece? */
 static void wrong_shapes(dt_replay *r, const char *says)
 {
     dt_call *call = r->call;
     const char *hint = "";
+    bool left = false;
+    int meant_dim = 0;
+    int64_t ratio = 1;
     bool matmul = r->n >= 2 && (strcmp(call->word, "mm") == 0 || strcmp(call->word, "bmm") == 0 ||
                                 strcmp(call->word, "matmul") == 0);
     if (matmul && r->meta[0].ndim >= 2 && r->meta[1].ndim >= 2) {
         int64_t k = r->meta[0].shape[r->meta[0].ndim - 1];
         int64_t m = r->meta[1].shape[r->meta[1].ndim - 2];
         int64_t large = MW_MAX(k, m), small = MW_MIN(k, m);
-        int left = k < m;
-        if (small > 0 && large % small == 0)
+        left = k < m;
+        if (small > 0 && large % small == 0) {
+            meant_dim = left ? r->meta[0].ndim - 1 : r->meta[1].ndim - 2;
+            ratio = large / small;
             hint = mw__explain_text(
                 r->h->e,
                 ": %lld = %lld / %lld, so %s is likely one rank's piece (of %lld ranks) with the "
                 "label of a whole tensor: a from_local without check; its true label would be "
                 "Shard(%d), of global size %lld there",
                 (long long)small, (long long)large, (long long)(large / small),
-                mw__dt_arg_name(call, left ? 0 : 1), (long long)(large / small),
-                left ? r->meta[0].ndim - 1 : r->meta[1].ndim - 2, (long long)large);
+                mw__dt_arg_name(call, left ? 0 : 1), (long long)(large / small), meant_dim,
+                (long long)large);
+            if (!hint) hint = "";
+        }
     }
     mw__problem(call->draft, "label-cannot-be-true", -1, -1,
                 "give from_local the placements that the pieces have (and check=True once), not "
                 "Replicate()",
-                "as whole tensors these do not fit: %s%s; no redistribution can help", says,
-                hint ? hint : "");
+                "as whole tensors these do not fit: %s%s; no redistribution can help", says, hint);
+    if (*hint) tell_meant(r, left ? 0 : 1, meant_dim, ratio);
 }
 
 /* ---- what was chosen
@@ -262,7 +304,11 @@ static void say(const dt_here *h, dt_call *call, const dt_replay *r, bool chosen
     }
     mw__draft_says(call->draft, "%s%s: %s.", call->word, mw__str_text(&text), what);
     mw__dt_done(r->h, &text);
-    if (call->in_tree)
+    if (call->in_tree && !call->moved)
+        mw__fact(call->draft, "communication", MW_HOW_DERIVED,
+                 "the redistribute_input lines below it have no collective",
+                 "none: operands are cut on each rank");
+    else if (call->in_tree)
         mw__fact(call->draft, "communication", MW_HOW_DERIVED,
                  "redistribute_input lines stand below it",
                  "its operands are redistributed first, on its own account");

@@ -38,7 +38,12 @@ static bool frame_line(const dt_here *h)
                                      (int)strtol(number, NULL, 10));
     r->trace_function = in ? keep(h, in + 5, strlen(in + 5)) : "";
     r->trace_code = "";
-    bool inside = strstr(from, "/torch/") && strstr(from, "/torch/") < quote;
+    static const char *const libraries[] = {"/torch/", "/torch_xla/", "/jax/"};
+    bool inside = false;
+    for (int i = 0; i < MW_COUNT(libraries); i++) {
+        const char *at = strstr(from, libraries[i]);
+        inside = inside || (at && at < quote);
+    }
     if (!inside) {
         r->user_file = r->trace_file;
         r->user_code = "";
@@ -217,19 +222,22 @@ static void meshes(const dt_here *h, mw_draft *d)
 /* `While redistributing from (S(0), S(0)) to (R, R), 2 sequential all_gather operations ...`. */
 static void sequence_of(const dt_here *h, mw_draft *d)
 {
-    const char *at = strstr(h->at, "While redistributing from "),
-               *to = at ? strstr(at, " to ") : NULL;
-    const char *comma = to ? strstr(to, "), ") : NULL, *word;
-    const char *from = mw__dt_line_from(h, h->first);
-    if (!comma) return;
+    const char *at = strstr(h->at, "While redistributing from ");
+    const char *to = at ? strstr(at, " to ") : NULL, *word = to ? strstr(to, " sequential ") : NULL;
+    const char *from = mw__dt_line_from(h, h->first), *comma = word;
+    if (!word) return;
+    while (comma > to && comma[-1] >= '0' && comma[-1] <= '9')
+        comma--;
+    long n = strtol(comma, NULL, 10);
+    while (comma > to + 4 && (comma[-1] == ' ' || comma[-1] == ','))
+        comma--;
     at += 26;
     mw__fact(d, "from", MW_HOW_STATED, from, "%.*s", (int)MW_MIN(to - at, 120), at);
-    mw__fact(d, "to", MW_HOW_STATED, from, "%.*s", (int)MW_MIN(comma + 1 - to - 4, 120), to + 4);
-    number_after(h, d, "), ", "collectives, one after another");
-    if ((word = strstr(comma, " sequential ")) != NULL)
-        mw__fact(d, "collective", MW_HOW_STATED, from, "%.*s",
-                 (int)MW_MIN(strcspn(word + 12, " "), 40), word + 12);
-    if ((word = strstr(comma, "flatten mesh dimensions [")) != NULL)
+    mw__fact(d, "to", MW_HOW_STATED, from, "%.*s", (int)MW_MIN(comma - to - 4, 120), to + 4);
+    mw__fact(d, "collectives, one after another", MW_HOW_STATED, from, "%ld", n);
+    mw__fact(d, "collective", MW_HOW_STATED, from, "%.*s", (int)MW_MIN(strcspn(word + 12, " "), 40),
+             word + 12);
+    if ((word = strstr(word, "flatten mesh dimensions [")) != NULL)
         mw__fact(d, "mesh dims to join", MW_HOW_STATED, from, "%.*s",
                  (int)MW_MIN(strcspn(word + 25, "]"), 120), word + 25);
     mw__missing(h->e,

@@ -226,7 +226,17 @@ static void tell_move(const dt_here *h, const step *s, const char *collective, c
                  s->how == MW_HOW_ASSUMED ? "if its tensor and dtype are those"
                                           : "the plan from one layout to the other",
                  "%lld B", (long long)s->bytes);
-    else if (!s->tensor.dtype)
+    if (s->laid && s->bytes >= 0 && collective && strcmp(collective, "all_gather") == 0 &&
+        mw__dt_uneven(s->made, &s->before)) {
+        int64_t piece = mw__dt_local_bytes(s->made, &s->before), n = s->made->size[s->axis];
+        int64_t whole = mw__dt_local_bytes(s->made, &s->after);
+        if (piece > 0 && piece < INT64_MAX / n)
+            mw__fact(d, "with padding", s->how, "every piece is padded to the largest",
+                     "%lld B arrive for %lld B of use, %lld B received per rank; the result is cut "
+                     "back",
+                     (long long)(piece * n), (long long)whole, (long long)(piece * (n - 1)));
+    }
+    if ((!s->laid || s->bytes < 0) && !s->tensor.dtype)
         mw__missing(h->e,
                     "the dtype of the tensor in line %lld: bytes need it; --dtype f32 would "
                     "supply it",

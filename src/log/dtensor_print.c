@@ -111,8 +111,12 @@ static bool transform_line(const dt_here *h)
     mw_draft *d = mw__draft(h->e, h->line, "dtensor", "plan");
     int n = 0;
     const char *from = mw__dt_line_from(h, h->first);
-    for (; at && n < 24; n++) {
+    const char *better = strstr(h->at, "optimized: ");
+    int first = 0; /* of the optimized steps */
+    for (; at && n < 48; n++) {
         const char *next = strstr(at + 1, "TransformInfo(");
+        bool optimized = better && at > better;
+        if (optimized && !first) first = n;
         const char *word = strstr(at, "mesh_dim="), *shape = strstr(at, "logical_shape=");
         dt_tensor t = {.nplacement = 0};
         const char *end, *found = placements_after(at + 14, &t, &end);
@@ -124,8 +128,9 @@ static bool transform_line(const dt_here *h)
             mw__dt_placements_str(&(dt_tensor){.nplacement = 1, .placement = {t.placement[1]}},
                                   &text);
             const char *collective = mw__dt_collective(&t.placement[0], &t.placement[1]);
-            char name[24];
-            (void)snprintf(name, sizeof name, "step %d", n);
+            char name[32];
+            (void)snprintf(name, sizeof name, optimized ? "optimized step %d" : "step %d",
+                           n - (optimized ? first : 0));
             bool has_shape = shape && (!next || shape < next);
             mw__fact(d, name, MW_HOW_STATED, from, "%s on mesh dim %ld: %s%s%.*s",
                      mw__str_text(&text),
@@ -141,7 +146,7 @@ static bool transform_line(const dt_here *h)
         d,
         "A plan of a redistribution, %d step%s as printed; it says what is meant to move, "
         "not that it has.",
-        n, n == 1 ? "" : "s");
+        first ? n - first : n, (first ? n - first : n) == 1 ? "" : "s");
     mw__missing(h->e,
                 "tensor and mesh of the plan in line %lld: dtype and mesh sizes are not in it",
                 (long long)h->first);
@@ -239,7 +244,41 @@ static bool placements_line(const dt_here *h)
     return true;
 }
 
+/* ---- modules
+ * ------------------------------------------------------------------------------------------- */
+
+/* `(emb): Embedding(100, 16)`, `Linear(in_features=16, out_features=100, bias=True)`. */
+static bool module_line(const dt_here *h)
+{
+    const char *at = strstr(h->at, "Embedding("), *linear = strstr(h->at, "Linear(in_features=");
+    char *end;
+    int64_t size[2];
+    if (linear) {
+        const char *out = strstr(linear, "out_features=");
+        if (!out) return false;
+        size[1] = strtoll(linear + 19, NULL, 10);
+        size[0] = strtoll(out + 13, NULL, 10);
+    } else if (at && (at == h->at || at[-1] == ' ') && at[10] >= '0' && at[10] <= '9') {
+        size[0] = strtoll(at + 10, &end, 10);
+        if (strncmp(end, ", ", 2) != 0) return false;
+        size[1] = strtoll(end + 2, NULL, 10);
+    } else {
+        return false;
+    }
+    if (size[0] < 1 || size[1] < 1 || size[0] > INT32_MAX || size[1] > INT32_MAX) return false;
+    h->s->module[h->s->nmodule++ % DT_MODULES] =
+        (dt_module){.size = {size[0], size[1]}, .line = h->first};
+    mw_draft *d = mw__draft(h->e, h->line, "dtensor", "print");
+    mw__fact(d, "weight", MW_HOW_DERIVED, "how PyTorch prints the module", "[%lld, %lld]",
+             (long long)size[0], (long long)size[1]);
+    mw__draft_says(d, "A print of a module whose weight has shape [%lld, %lld].",
+                   (long long)size[0], (long long)size[1]);
+    mw__explain_once(h->e);
+    return true;
+}
+
 bool mw__dt_print_line(const dt_here *h)
 {
-    return propagate_line(h) || transform_line(h) || repr_line(h) || placements_line(h);
+    return propagate_line(h) || transform_line(h) || repr_line(h) || module_line(h) ||
+           placements_line(h);
 }

@@ -22,6 +22,7 @@ typedef struct dt_replay {
     int *arg_of;        /* [nin]: position in the schema */
     mw_choice choice;
     bool assumed_dtype;
+    bool meant; /* an operand is taken as it was likely meant, not as it is labelled */
 } dt_replay;
 
 /* false: the call can't be bound, or laid out (nothing need be wrong with the text). */

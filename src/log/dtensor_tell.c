@@ -132,8 +132,10 @@ static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *me
              dtype_how == MW_HOW_ASSUMED ? "the dtype is that of --dtype" : "shape and dtype",
              "%lld B in all, %lld B per rank%s", (long long)bytes,
              (long long)mw__dt_local_bytes(mesh, &l),
-             mesh->nrank > 1 && mw__dt_local_bytes(mesh, &l) == bytes ? ": a copy on every rank"
-                                                                      : "");
+             mesh->nrank > 1 && !mw__layout_partial_axes(&l) &&
+                     mw__dt_local_bytes(mesh, &l) == bytes
+                 ? ": a copy on every rank"
+                 : "");
 }
 
 static void tell_value(const dt_here *h, const dt_call *call, const mw_mesh *mesh, int i)

@@ -60,6 +60,7 @@ static void wanted_of(const dt_here *h, tree_frame *f)
     }
     call->nwanted = call->narg;
     call->needs = call->has_needs = call->in_tree = true;
+    call->moved = f->ncollective > 0;
     call->out_line = f->line;
 }
 
@@ -75,15 +76,20 @@ static void tell_call(const dt_here *h, const dt_tree *t, tree_frame *f)
     }
     wanted_of(h, f);
     mw__dt_call_tell(h, f->call);
-    if (!f->ncollective) return;
+    if (!f->ncollective && !f->moved) return;
     mw_str text = {0};
     for (int i = 0, n = 0; i < f->call->narg && n < 2; i++)
         if (f->call->arg[i].tensor) {
             mw__str_puts(&text, n++ ? " and " : "");
             mw__dt_tensor_str(&f->call->arg[i].tensor[0], &text);
         }
-    mw__draft_says(f->call->draft, "%s on %s: %d collective%s below it.", f->call->word,
-                   mw__str_text(&text), f->ncollective, f->ncollective == 1 ? "" : "s");
+    if (f->ncollective)
+        mw__draft_says(f->call->draft, "%s on %s: %d collective%s below it.", f->call->word,
+                       mw__str_text(&text), f->ncollective, f->ncollective == 1 ? "" : "s");
+    else
+        mw__draft_says(f->call->draft,
+                       "%s on %s: an operand is cut on each rank first; nothing moves.",
+                       f->call->word, mw__str_text(&text));
     mw__dt_done(h, &text);
 }
 

@@ -130,6 +130,13 @@ static bool read_line(const dt_here *h, tree_frame *f)
     return read_states(rest, end, f);
 }
 
+static bool masked(const dt_tensor *t)
+{
+    for (int a = 0; a < t->nplacement; a++)
+        if (t->placement[a].kind == 'M') return true;
+    return false;
+}
+
 bool mw__tree_move_line(const dt_here *h, dt_tree *t)
 {
     tree_frame f = {.operand = -1, .bytes = -1, .first_bytes = -1, .op = ""};
@@ -148,7 +155,8 @@ bool mw__tree_move_line(const dt_here *h, dt_tree *t)
     while (f.operand < 0 && t->depth && !t->at[t->depth - 1].module)
         mw__tree_pop(h, t, t->at[t->depth - 1].indent);
     outer = t->depth ? &t->at[t->depth - 1] : NULL;
-    if (outer && outer->call && f.operand >= 0 && f.operand < 4) {
+    bool masks = f.to.nplacement && f.nstep == 0 && masked(&f.to); /* R to a mask: a label */
+    if (outer && outer->call && f.operand >= 0 && f.operand < 4 && !masks) {
         outer->moved |= 1u << f.operand;
         outer->wants[f.operand] = f.to;
     }

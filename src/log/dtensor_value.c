@@ -75,8 +75,13 @@ static void index_label(const dt_here *h, dt_call *call, const mw_mesh *mesh)
             continue;
         if (!indices->tensor[d].shaped && !indices->tensor[d].placed) continue; /* None */
         const mw_entry *entry = mw__draft_entry(call->draft);
-        bool failed = entry && strcmp(entry->event, "error") == 0;
-        if (!call->has_needs && !failed) continue;
+        bool failed = entry && strcmp(entry->event, "error") == 0, stays = false;
+        if (call->nout > 0 && a < call->out[0].nplacement) {
+            const dt_placement *q = &call->out[0].placement[a];
+            int e = q->dim < 0 ? q->dim + call->out[0].ndim : q->dim;
+            stays = q->kind == p->kind && e == d && put; /* it is written as it lies */
+        }
+        if (!call->has_needs && !failed && !stays) continue;
         mw__problem(
             call->draft, "wrong-value", -1, -1,
             "replicate that dim of self first; or keep it cut, gather indices and values, subtract "
@@ -85,6 +90,93 @@ static void index_label(const dt_here *h, dt_call *call, const mw_mesh *mesh)
             "holds a piece, so they point beyond it or at other rows",
             d);
         return;
+    }
+}
+
+/* A gather pads every piece to the largest; the padding must be cut off again. */
+static void untrimmed(const dt_here *h, dt_call *call, const mw_mesh *mesh)
+{
+    const dt_move *move = &h->r->move;
+    const dt_tensor *was = &move->after;
+    int d = move->from.dim < 0 ? move->from.dim + was->ndim : move->from.dim;
+    if (!move->draft || move->from.kind != 'S' || d >= was->ndim || move->axis >= mesh->naxis)
+        return;
+    int64_t n = mesh->size[move->axis], padded = (was->shape[d] + n - 1) / n * n;
+    for (int i = 0; i < call->narg && padded != was->shape[d]; i++) {
+        const dt_tensor *t = call->arg[i].kind == DT_TENSOR ? call->arg[i].tensor : NULL;
+        if (!t || !t->shaped || t->ndim != was->ndim || t->nplacement != was->nplacement ||
+            t->placement[move->axis].kind != 'R' || t->shape[d] != padded)
+            continue;
+        bool rest = true;
+        for (int k = 0; k < t->ndim; k++)
+            rest = rest && (k == d || t->shape[k] == was->shape[k]);
+        if (!rest) continue;
+        mw__problem(
+            call->draft, "wrong-value", -1, -1,
+            "cut the gathered tensor back to its whole size (a release in which redistribute "
+            "does so), or choose a size that the mesh axis divides",
+            "an operand has size %lld in dim %d, where the tensor gathered in line %lld has "
+            "%lld: %lld pieces of %lld, padding counted in",
+            (long long)padded, d, (long long)move->line, (long long)was->shape[d], (long long)n,
+            (long long)(padded / n));
+        return;
+    }
+}
+
+/* A module that was said to have N rows has fewer: each rank made N / ranks of them, rounded down.
+ */
+static void dropped_rows(const dt_here *h, dt_call *call, const mw_mesh *mesh)
+{
+    for (int i = 0; i < call->narg; i++) {
+        const dt_tensor *t = call->arg[i].kind == DT_TENSOR ? call->arg[i].tensor : NULL;
+        if (!t || !t->shaped || t->ndim != 2) continue;
+        for (int a = 0; a < t->nplacement && a < mesh->naxis; a++) {
+            int d = t->placement[a].dim < 0 ? t->placement[a].dim + 2 : t->placement[a].dim;
+            int64_t n = mesh->size[a];
+            if (t->placement[a].kind != 'S' || d < 0 || d > 1 || n < 2) continue;
+            for (int k = 0; k < DT_MODULES; k++) {
+                const dt_module *m = &h->s->module[k];
+                if (!m->line || m->size[1 - d] != t->shape[1 - d] || m->size[d] <= t->shape[d] ||
+                    m->size[d] / n * n != t->shape[d])
+                    continue;
+                mw__problem(
+                    call->draft, "rows-dropped", -1, -1,
+                    "make the size a multiple of the mesh axis (pad the vocabulary), or let "
+                    "distribute_tensor cut it: the last ranks then hold less",
+                    "line %lld speaks of size %lld, the tensor has %lld = %lld times %lld: each "
+                    "rank made its share rounded down, and the last %lld are nowhere",
+                    (long long)m->line, (long long)m->size[d], (long long)t->shape[d], (long long)n,
+                    (long long)(t->shape[d] / n), (long long)(m->size[d] - t->shape[d]));
+                return;
+            }
+        }
+    }
+}
+
+/* Chunks that the axis does not divide: two readings are in use, with other owners. */
+static void uneven_strided(const dt_here *h, dt_call *call, const mw_mesh *mesh)
+{
+    for (int i = 0; i < call->narg; i++) {
+        const dt_tensor *t = call->arg[i].kind == DT_TENSOR ? call->arg[i].tensor : NULL;
+        for (int a = 0; t && t->shaped && a < t->nplacement && a < mesh->naxis; a++) {
+            const dt_placement *p = &t->placement[a];
+            int d = p->dim < 0 ? p->dim + t->ndim : p->dim;
+            const char *name = mw__dt_arg_name(call, i);
+            if (p->kind != '_' || d < 0 || d >= t->ndim || p->split > INT64_MAX / MW_MESH_RANKS ||
+                t->shape[d] % (p->split * mesh->size[a]) == 0)
+                continue;
+            mw__problem(
+                call->draft, "uneven-strided-shard", -1, -1,
+                "choose a size that split_factor times the mesh axis divides, or pad to one",
+                "dim %d of %s has size %lld, which %lld chunks of %d ranks do not divide. The "
+                "local shapes here are those of chunks cut one by one (as FSDP on top of TP "
+                "stores them); taken as a grid of chunks and ranks instead, other rows belong "
+                "to each rank, and releases differ",
+                d, name ? name : "an operand", (long long)t->shape[d], (long long)p->split,
+                mesh->size[a]);
+            (void)h;
+            return;
+        }
     }
 }
 
@@ -148,6 +240,11 @@ static void lost_write(const dt_here *h, dt_call *call)
 void mw__dt_check_labels(const dt_here *h, dt_call *call, const mw_mesh *mesh)
 {
     lost_write(h, call);
+    if (mesh) {
+        untrimmed(h, call, mesh);
+        dropped_rows(h, call, mesh);
+        uneven_strided(h, call, mesh);
+    }
     if (mesh) gradient_label(h, call, mesh);
     index_label(h, call, mesh);
 }

@@ -240,9 +240,11 @@ static void tell_way(search *s, int k)
     }
     char fact[24];
     (void)snprintf(fact, sizeof fact, "way %d", k + 1);
-    mw_how how = r->assumed_dtype ? MW_HOW_ASSUMED : MW_HOW_DERIVED;
-    const char *by = r->assumed_dtype ? "meshwise's choice and plans; the dtype is assumed"
-                                      : "meshwise's choice and plans";
+    mw_how how = r->assumed_dtype || r->meant ? MW_HOW_ASSUMED : MW_HOW_DERIVED;
+    const char *by = r->meant
+                         ? "meshwise's choice and plans, with the operand as it was likely meant"
+                     : r->assumed_dtype ? "meshwise's choice and plans; the dtype is assumed"
+                                        : "meshwise's choice and plans";
     if (w->after)
         mw__fact(r->call->draft, fact, how, by,
                  "%s%lld B received per rank; result %s, and %lld B more to bring it where it is: "
