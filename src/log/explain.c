@@ -175,9 +175,12 @@ static void count_unread(mw_explain *e, int64_t number)
 static mw_status offer(mw_explain *e, const mw_line *line, uint64_t key)
 {
     int64_t before = e->nentry;
+    int first = e->open;
+    for (int i = 0; i < READERS && e->open >= 0; i++)
+        if (readers[i]->claims && readers[i]->claims(line)) first = i;
     for (int turn = -1; turn < READERS; turn++) {
-        int i = turn < 0 ? e->open : turn;
-        if (i < 0 || (turn >= 0 && i == e->open)) continue;
+        int i = turn < 0 ? first : turn;
+        if (i < 0 || (turn >= 0 && i == first)) continue;
         bool taken = false;
         MW_TRY(readers[i]->line(e, e->state[i], line, &taken));
         if (!taken) continue;

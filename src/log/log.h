@@ -45,6 +45,9 @@ struct mw_reader_kind {
     bool repeats;
     void (*again)(mw_explain *e, void *state, const mw_line *line, int64_t first, int64_t end);
     void (*done)(void *state); /* frees what is not in an arena; may be NULL */
+    /* The line is this reader's whichever reader took the one before it; may be NULL. Of messages
+     * below tracebacks, whose frames look alike whatever raised. */
+    bool (*claims)(const mw_line *line);
 };
 
 /* ---- making entries ---------------------------------------------------------------------------

@@ -42,6 +42,14 @@ static void tell_existing(const xs_here *h, mw_draft *d, const char *at)
         mw__hlo_tell(h->e, d, "it has", h->from, &s, NULL, false, NULL);
 }
 
+static bool claims(const mw_line *line)
+{
+    for (int i = 0; i < MW_COUNT(messages); i++)
+        if (strstr(line->text, messages[i].phrase)) return true;
+    return strstr(line->text, "mark_sharding") &&
+           strstr(line->text, "Failed running call_function");
+}
+
 static bool message_line(const xs_here *h)
 {
     for (int i = 0; i < MW_COUNT(messages); i++) {
@@ -60,6 +68,7 @@ static bool message_line(const xs_here *h)
         if (strcmp(m->kind, "not-xla") == 0 && strchr(at, ':'))
             mw__fact(d, "it is", MW_HOW_STATED, h->from, "%s",
                      mw__xs_keep(h, strchr(at, ':') + 1 + strspn(strchr(at, ':') + 1, " "), 60));
+        mw__spmd_tell_frame(h->e, d, h->line);
         mw__problem(d, m->kind, -1, -1, m->fix, "%s", m->means);
         return true;
     }
@@ -180,4 +189,5 @@ const mw_reader_kind mw_reader_torch_xla = {.name = "torch_xla",
                                             .state_size = sizeof(xs_state),
                                             .line = xs_line,
                                             .end = xs_end,
-                                            .done = xs_done};
+                                            .done = xs_done,
+                                            .claims = claims};

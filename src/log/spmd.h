@@ -37,6 +37,7 @@ typedef struct spmd_value {
     mw_dtype dtype;   /* NONE: not known */
     const char *spec; /* a partition spec, or an HLO sharding; NULL: not known */
     int nentry;       /* entries of the spec */
+    bool shorter;     /* the value may have more dims than the spec has entries */
 } spmd_value;
 
 /* Reads its spec on a mesh, with sizes of our own where it has none (*ret_proxy). NULL where it
@@ -76,6 +77,9 @@ bool mw__spmd_again(spmd_told *told, uint64_t hash, const mw_line *line);
 void mw__spmd_tell_once(spmd_told *told, uint64_t hash, mw_draft *draft);
 
 const char *mw__spmd_from(mw_explain *e, int64_t line); /* "line 3" */
+
+/* The program's own frame of a traceback that ended just before the line, as a fact. */
+void mw__spmd_tell_frame(mw_explain *e, mw_draft *d, const mw_line *line);
 
 /* The int after `phrase`, at or after `text`; false where there is none. */
 bool mw__spmd_int_after(const char *text, const char *phrase, int64_t *ret);

@@ -1,4 +1,5 @@
 /* Meshes as PyTorch/XLA and JAX state them, and what is told once. */
+#include "log/dtensor.h"
 #include "log/explain.h"
 #include "log/spmd.h"
 
@@ -136,6 +137,19 @@ const char *mw__spmd_from(mw_explain *e, int64_t line)
     const char *text = mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line);
     if (!text) e->failed = true;
     return text ? text : "";
+}
+
+/* Tracebacks are kept by the reader of DTensor's texts, whoever raised. */
+void mw__spmd_tell_frame(mw_explain *e, mw_draft *d, const mw_line *line)
+{
+    const dt_state *s = e->state[READER_dtensor];
+    int stream = line->rank >= 0 && line->rank < DT_RANKS - 1 ? line->rank + 1 : 0;
+    const dt_rank *r = s->rank[stream];
+    bool ended = r && line->number > r->trace_last && line->number - r->trace_last <= 4;
+    if (!ended || !r->user_file) return;
+    mw__fact(d, "raised from", MW_HOW_STATED, mw__spmd_from(e, r->trace_last), "%s%s%s",
+             r->user_file, r->user_code && *r->user_code ? ": " : "",
+             r->user_code ? r->user_code : "");
 }
 
 bool mw__spmd_int_after(const char *text, const char *phrase, int64_t *ret)

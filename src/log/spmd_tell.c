@@ -90,6 +90,7 @@ static void tell_idle(mw_explain *e, mw_draft *d, const char *label, const mw_re
     mw__fact(d, name_of(e, label, "devices without data"), MW_HOW_DERIVED,
              "tiles are ceil(size / pieces) long, the first ones are filled first",
              "%d of %d hold padding only: %s%s", nidle, n, list, nidle > LISTED ? ",..." : "");
+    if (*label) return; /* what is not the case is no problem */
     mw__problem(d, "idle-devices", -1, -1,
                 "cut a dim that has at least as many elements as the axis has devices, or leave "
                 "that entry None (the axis then holds copies)",
@@ -125,10 +126,14 @@ bool mw__spmd_tell(mw_explain *e, mw_draft *d, const char *label, const mw_mesh 
     mw_reading *r = mw__spmd_reading(e, mesh, v, &proxy, NULL);
     if (!r) return false;
     const char *xla = xla_text(e, r, n);
+    bool guess = proxy && v->shorter;
     if (*xla)
-        mw__fact(d, name_of(e, label, "sharding"), MW_HOW_DERIVED, "the spec on that mesh", "%s",
-                 xla);
-    tell_meaning(e, d, label, xla);
+        mw__fact(d, name_of(e, label, "sharding"), guess ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
+                 guess ? "if it has as many dims as the spec has entries; its shape would settle it"
+                       : "the spec on that mesh",
+                 "%s", xla);
+    const mw_layout *l = mw_reading_layout(r);
+    if (!guess && (!l || !l->npartial)) tell_meaning(e, d, label, xla);
     for (int i = 0; i < mw_reading_notes(r); i++)
         mw__fact(d, name_of(e, label, "note"), MW_HOW_DERIVED, "the notation reader", "%s",
                  mw_reading_note(r, i));
