@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------
+ */
 
 static void clip(char *to, size_t size, const char *text)
 {
@@ -133,7 +134,8 @@ static mw_status launch(exec_state *s, bool whole)
     return mw_launch(&options, program, s);
 }
 
-/* ---- the check -------------------------------------------------------------------------------- */
+/* ---- the check --------------------------------------------------------------------------------
+ */
 
 typedef struct checked {
     bool same;
@@ -187,7 +189,8 @@ static mw_status check(exec_state *s, checked *ret)
     return status;
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ------------------------------------------------------------------------------
+ */
 
 static int finish(exec_state *s, const checked *c)
 {
@@ -196,14 +199,13 @@ static int finish(exec_state *s, const checked *c)
     if (args->json) {
         json_t *o = exec_object(s);
         if (o && c)
-            (void)json_object_set_new(o, "check",
-                                      json_pack("{s:b, s:f}", "same", c->same,
-                                                "largest_difference", c->worst));
+            (void)json_object_set_new(
+                o, "check",
+                json_pack("{s:b, s:f}", "same", c->same, "largest_difference", c->worst));
         return cli_print(args, o, code);
     }
     exec_print(s);
-    if (c && c->same)
-        printf("check: the same on one rank (largest difference %.2g)\n", c->worst);
+    if (c && c->same) printf("check: the same on one rank (largest difference %.2g)\n", c->worst);
     if (c && !c->same)
         printf("check: DIFFERS from one rank: %%%s, element %lld, by %.2g of the largest value\n",
                mw_graph_result_name(s->graph, c->result), (long long)c->element, c->worst);

@@ -18,6 +18,7 @@ typedef struct run_state {
     int64_t n; /* new tokens at most */
     bool stop_at_end;
     mw_sampler sampler;
+    mw_compiled_facts compiled; /* of rank 0; `why` is not kept */
     int top;
     /* results, written by rank 0 */
     int64_t *ids; /* [n] */
@@ -187,9 +188,7 @@ static mw_status step(run_state *r, llama *model, const int64_t *ids, int64_t n,
 {
     bool first = mw_rank_index() == 0;
     mw_scope_begin("step");
-    mw_tensor *rows = llama_forward(model, ids, n);
-    if (n > 1) rows = mw_slice(rows, 0, n - 1, n, 1);
-    mw_tensor *logits = llama_logits(model, rows);
+    mw_tensor *logits = llama_next(model, ids, n);
     mw_sampler sampler = r->sampler;
     sampler.step = (uint64_t)number;
     int64_t unused_index[1];
@@ -231,11 +230,14 @@ static mw_status program(void *user)
     llama *model;
     mw_status status = session_load(&r->s, r->nprompt + r->n, &model);
     if (status != MW_OK) return status;
-    if (mw_barrier() == MW_OK) {
+    if (r->s.args->value[OPT_compiled]) status = llama_compile(model);
+    if (status == MW_OK && mw_barrier() == MW_OK) {
         mw_usage since = mw_usage_get();
         status = generate(r, model);
+        if (status == MW_OK && mw_rank_index() == 0 && llama_compiled(model))
+            r->compiled = mw_compiled_facts_get(llama_compiled(model));
         if (status == MW_OK) status = session_report(&r->s, model, &since);
-    } else {
+    } else if (status == MW_OK) {
         status = mw_last_error()->code;
     }
     llama_close(model);
@@ -310,6 +312,12 @@ static int print_json(const run_state *r)
                   "prefill", phase_json(r->prefill), "decode", phase_json(r->decode), "comm",
                   session_comm(s), "memory", session_memory(s), "notes", session_notes(s));
     if (o && r->top) (void)json_object_set_new(o, "top", top_json(r));
+    if (o && r->compiled.compilations)
+        (void)json_object_set_new(
+            o, "compiled",
+            json_pack("{s:i, s:f, s:i, s:i, s:I}", "compilations", r->compiled.compilations,
+                      "last_seconds", r->compiled.seconds, "nodes", r->compiled.nodes, "steps",
+                      r->compiled.steps, "arena_bytes", (json_int_t)r->compiled.arena_bytes));
     return cli_print(s->args, o, 0);
 }
 

@@ -37,7 +37,8 @@ void exec_print(const exec_state *s)
         print_move(s, &s->move[i]);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
 
 static json_t *number(const exec_result *r, double value)
 {
@@ -71,10 +72,10 @@ static json_t *move_object(const exec_move *m)
     char kind[48];
     (void)snprintf(kind, sizeof kind, "%.*s", (int)strcspn(m->text, " "), m->text);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:s}", "line",
-                     m->line, "value", m->tensor, "op", m->op, "kind", kind, "text", m->text, "axes",
-                     m->axes, "from", m->from, "to", m->to, "recv_bytes", (json_int_t)m->recv_bytes,
-                     "recv_bytes_total", (json_int_t)m->recv_bytes_all, "asked", m->asked,
-                     "because", m->why);
+                     m->line, "value", m->tensor, "op", m->op, "kind", kind, "text", m->text,
+                     "axes", m->axes, "from", m->from, "to", m->to, "recv_bytes",
+                     (json_int_t)m->recv_bytes, "recv_bytes_total", (json_int_t)m->recv_bytes_all,
+                     "asked", m->asked, "because", m->why);
 }
 
 json_t *exec_object(const exec_state *s)

@@ -23,7 +23,7 @@ typedef struct layer {
     mw_tensor *ffn_norm;      /* [D] */
     mw_tensor *gate, *up;     /* [F, D] */
     mw_tensor *down;          /* [D, F] */
-    mw_tensor *keys, *values; /* [K, S, E]; made when the first keys show how they lie */
+    mw_tensor *keys, *values; /* [K, S, E] */
 } layer;
 
 struct llama {
@@ -34,6 +34,7 @@ struct llama {
     mw_tensor *head;        /* [V, D]; the same tensor where tied */
     mw_tensor *output_norm; /* [D] */
     mw_tensor *frequency;   /* [E / 2], f64: base^(-2i / E) */
+    mw_compiled *compiled;  /* of `next`; NULL: op by op */
     layer *layer;
 };
 
@@ -44,12 +45,12 @@ typedef struct rotation {
     mw_tensor *cosine, *sine; /* [T, 1, E / 2] */
 } rotation;
 
-/* Angles of the positions of this call, in f64: position * frequency. */
-static rotation rotation_of(const llama *m, int64_t n)
+/* Angles of these positions [T], in f64: position * frequency. */
+static rotation rotation_of(const llama *m, mw_tensor *position)
 {
-    mw_tensor *p =
-        mw_arange_start_step((double)m->position, (double)(m->position + n), 1, MW_DTYPE_f64);
-    mw_tensor *angle = mw_mul(mw_view(p, MW_INTS(n, 1, 1)), m->frequency);
+    mw_tensor *p = mw_to_dtype(position, MW_DTYPE_f64, false, false);
+    p = mw_view(p, MW_INTS(mw_tensor_size(position, 0), 1, 1));
+    mw_tensor *angle = mw_mul(p, m->frequency);
     rotation r = {mw_to_dtype(mw_cos(angle), MW_DTYPE_f32, false, false),
                   mw_to_dtype(mw_sin(angle), MW_DTYPE_f32, false, false)};
     return r;
@@ -68,39 +69,34 @@ static mw_tensor *rotate(mw_tensor *x, rotation r, int64_t heads, int64_t head_d
     return mw_view(mw_stack(turned, 2, 3), MW_INTS(n, heads, head_dim));
 }
 
-/* A cache [K, S, E] that lies as the keys [T, K, E] do. */
-static mw_tensor *new_cache(const llama *m, const mw_tensor *like)
+/* What one call works with besides the residual stream. */
+typedef struct inputs {
+    mw_tensor *position; /* [T] */
+    rotation rotation;
+    mw_tensor *seen; /* [T, S], bool: the positions that each may look at; NULL: a prompt's own */
+} inputs;
+
+/* A prompt attends to itself, a later token to all of the cache up to its own position. Nothing
+ * here depends on the position but through data, so that one program serves every token. */
+static mw_tensor *attend(const layer *l, mw_tensor *q, mw_tensor *k, mw_tensor *v, const inputs *c)
 {
-    if (!like) return NULL;
-    const mw_layout *keys = mw_tensor_layout(like);
-    int64_t shape[3] = {m->config.kv_heads, m->positions, m->config.head_dim};
-    mw_layout cache = mw_layout_replicated(mw_tensor_dtype(like), 3, shape);
-    cache.dim[0] = keys->dim[1];
-    cache.dim[2] = keys->dim[2];
-    mw_tensor *made = mw_empty_layout(mw_tensor_mesh(like), &cache);
-    return mw_tensor_ref(made); /* outlives the step that makes it */
+    mw_tensor *keys = mw_index_copy_(l->keys, 1, c->position, k);
+    mw_tensor *values = mw_index_copy_(l->values, 1, c->position, v);
+    if (!c->seen)
+        return mw_scaled_dot_product_attention(q, k, v, NULL, 0, true, MW_NONE_FLOAT, true);
+    return mw_scaled_dot_product_attention(q, keys, values, c->seen, 0, false, MW_NONE_FLOAT, true);
 }
 
-/* Appends x [T, K, E] to a cache and returns all of it so far: [K, S, E]. */
-static mw_tensor *extend(const llama *m, mw_tensor **cache, mw_tensor *x, mw_tensor *index)
-{
-    if (!*cache) *cache = new_cache(m, x);
-    mw_tensor *grown = mw_index_copy_(*cache, 1, index, mw_transpose_int(x, 0, 1));
-    return mw_slice(grown, 1, 0, m->position + mw_tensor_size(x, 0), 1);
-}
-
-static mw_tensor *attention(llama *m, layer *l, mw_tensor *x, rotation r, mw_tensor *index)
+static mw_tensor *attention(const llama *m, const layer *l, mw_tensor *x, const inputs *now)
 {
     const llama_config *c = &m->config;
     int64_t n = mw_tensor_size(x, 0);
     mw_tensor *q = mw_view(mw_linear(x, l->wq, NULL), MW_INTS(n, c->heads, c->head_dim));
     mw_tensor *k = mw_view(mw_linear(x, l->wk, NULL), MW_INTS(n, c->kv_heads, c->head_dim));
     mw_tensor *v = mw_view(mw_linear(x, l->wv, NULL), MW_INTS(n, c->kv_heads, c->head_dim));
-    q = mw_transpose_int(rotate(q, r, c->heads, c->head_dim), 0, 1);
-    k = extend(m, &l->keys, rotate(k, r, c->kv_heads, c->head_dim), index);
-    v = extend(m, &l->values, v, index);
-    mw_tensor *heads =
-        mw_scaled_dot_product_attention(q, k, v, NULL, 0, n > 1, MW_NONE_FLOAT, true);
+    q = mw_transpose_int(rotate(q, now->rotation, c->heads, c->head_dim), 0, 1);
+    k = mw_transpose_int(rotate(k, now->rotation, c->kv_heads, c->head_dim), 0, 1);
+    mw_tensor *heads = attend(l, q, k, mw_transpose_int(v, 0, 1), now);
     mw_tensor *joined =
         mw_reshape(mw_transpose_int(heads, 0, 1), MW_INTS(n, c->heads * c->head_dim));
     return mw_linear(joined, l->wo, NULL);
@@ -117,42 +113,90 @@ static mw_tensor *norm(const llama *m, mw_tensor *x, mw_tensor *weight)
     return mw_rms_norm(x, MW_INTS(m->config.dim), weight, m->config.norm_eps);
 }
 
-static mw_tensor *block(llama *m, layer *l, mw_tensor *x, rotation r, mw_tensor *index)
+static mw_tensor *block(const llama *m, const layer *l, mw_tensor *x, const inputs *c)
 {
-    mw_tensor *a = attention(m, l, norm(m, x, l->attn_norm), r, index);
+    mw_tensor *a = attention(m, l, norm(m, x, l->attn_norm), c);
     x = mw_add(x, mw_mark_sharding(a, NULL, "replicated"), 1);
     mw_tensor *f = mlp(l, norm(m, x, l->ffn_norm));
     return mw_add(x, mw_mark_sharding(f, NULL, "replicated"), 1);
 }
 
 /* Weights may be bf16: activations are f32 all the same. */
-static mw_tensor *embed(llama *m, const int64_t *ids, int64_t n)
+static mw_tensor *embed(const llama *m, mw_tensor *ids)
 {
-    mw_tensor *indices = mw_from_data(MW_DTYPE_i64, &n, 1, ids, NULL, "replicated");
-    mw_tensor *x = mw_embedding(m->embedding, indices, -1, false, false);
+    mw_tensor *x = mw_embedding(m->embedding, ids, -1, false, false);
     x = mw_mark_sharding(x, NULL, "replicated");
     return mw_to_dtype(x, MW_DTYPE_f32, false, false);
 }
 
-mw_tensor *llama_forward(llama *m, const int64_t *ids, int64_t n)
+static mw_tensor *forward(const llama *m, mw_tensor *ids, mw_tensor *position)
 {
+    int64_t n = mw_tensor_size(ids, 0);
     mw_scope_begin("llama");
-    mw_tensor *x = embed(m, ids, n);
-    mw_tensor *index =
-        mw_arange_start_step((double)m->position, (double)(m->position + n), 1, MW_DTYPE_i64);
-    rotation r = rotation_of(m, n);
+    inputs c = {.position = position, .rotation = rotation_of(m, position)};
+    if (n == 1)
+        c.seen =
+            mw_le(mw_arange((double)m->positions, MW_DTYPE_i64), mw_view(position, MW_INTS(1, 1)));
+    mw_tensor *x = embed(m, ids);
     for (int64_t i = 0; i < m->config.layers && x; i++) {
         mw_scope_begin("block");
-        x = mw_scope_end(block(m, &m->layer[i], x, r, index));
+        x = mw_scope_end(block(m, &m->layer[i], x, &c));
     }
-    x = norm(m, x, m->output_norm);
+    return mw_scope_end(norm(m, x, m->output_norm));
+}
+
+/* The ids and the positions of the next n tokens. */
+static void next_inputs(const llama *m, const int64_t *ids, int64_t n, mw_tensor **in)
+{
+    in[0] = mw_from_data(MW_DTYPE_i64, &n, 1, ids, NULL, "replicated");
+    in[1] = mw_arange_start_step((double)m->position, (double)(m->position + n), 1, MW_DTYPE_i64);
+    if (n != 1) return;
+    in[1] = mw_from_data(MW_DTYPE_i64, &n, 1, &m->position, NULL, "replicated"); /* never a miss */
+}
+
+mw_tensor *llama_forward(llama *m, const int64_t *ids, int64_t n)
+{
+    mw_tensor *in[2];
+    next_inputs(m, ids, n, in);
+    mw_tensor *x = forward(m, in[0], in[1]);
     if (x) m->position += n;
-    return mw_scope_end(x);
+    return x;
 }
 
 mw_tensor *llama_logits(llama *m, mw_tensor *rows)
 {
     return mw_linear(rows, m->head, NULL);
+}
+
+mw_status llama_next_function(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    llama *m = user;
+    int64_t n = mw_tensor_size(in[0], 0);
+    mw_tensor *x = forward(m, in[0], in[1]);
+    if (n > 1) x = mw_slice(x, 0, n - 1, n, 1);
+    out[0] = llama_logits(m, x);
+    return out[0] ? MW_OK : mw_last_error()->code;
+}
+
+mw_tensor *llama_next(llama *m, const int64_t *ids, int64_t n)
+{
+    mw_tensor *in[2], *logits = NULL;
+    next_inputs(m, ids, n, in);
+    mw_status status = m->compiled ? mw_compiled_call(m->compiled, in, &logits)
+                                   : llama_next_function(m, in, &logits);
+    if (status != MW_OK) return NULL;
+    m->position += n;
+    return logits;
+}
+
+mw_status llama_compile(llama *m)
+{
+    return mw_compile("next", llama_next_function, m, 2, 1, &m->compiled);
+}
+
+const mw_compiled *llama_compiled(const llama *m)
+{
+    return m->compiled;
 }
 
 /* log(sum(exp(logits))) - logit[target]. The largest logit, the sum and the target's logit are
@@ -234,6 +278,40 @@ static mw_status load_layer(loader *l, int64_t i)
     return MW_OK;
 }
 
+/* A cache [K, S, E] that lies as what a projection [K E, D] gives does, its heads seen apart. */
+static mw_status new_cache(const llama *m, mw_tensor *weight, const char *name, mw_tensor **ret)
+{
+    const llama_config *c = &m->config;
+    int64_t shape[3] = {c->kv_heads, m->positions, c->head_dim};
+    mw_layout cache = mw_layout_replicated(MW_DTYPE_f32, 3, shape);
+    if (mw_tensor_layout(weight)->dim[1].ncut == 0) {
+        mw_scope_begin("cache");
+        mw_tensor *column = mw_slice(weight, 1, 0, 1, 1);
+        mw_tensor *heads = mw_view(column, MW_INTS(c->kv_heads, c->head_dim, 1));
+        if (heads) {
+            cache.dim[0] = mw_tensor_layout(heads)->dim[0];
+            cache.dim[2] = mw_tensor_layout(heads)->dim[1];
+        }
+        (void)mw_scope_end(NULL);
+        if (!heads) return mw_last_error()->code;
+    }
+    *ret = mw_tensor_ref(mw_empty_layout(mw_tensor_mesh(weight), &cache));
+    return mw_tensor_name(*ret, name) ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status make_caches(llama *m)
+{
+    mw_status status = MW_OK;
+    for (int64_t i = 0; i < m->config.layers && status == MW_OK; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "blk.%lld.keys", (long long)i);
+        status = new_cache(m, m->layer[i].wk, name, &m->layer[i].keys);
+        (void)snprintf(name, sizeof name, "blk.%lld.values", (long long)i);
+        if (status == MW_OK) status = new_cache(m, m->layer[i].wv, name, &m->layer[i].values);
+    }
+    return status;
+}
+
 static mw_status load_all(loader *l)
 {
     llama *m = l->model;
@@ -245,6 +323,7 @@ static mw_status load_all(loader *l)
         status = load(l, &m->head, "output.weight", 2, c->vocab, c->dim);
     for (int64_t i = 0; i < c->layers && status == MW_OK; i++)
         status = load_layer(l, i);
+    if (status == MW_OK) status = make_caches(m);
     if (status != MW_OK) return status;
     /* base^(-2i / E), i = 0 .. E/2 - 1 */
     mw_tensor *exponent = mw_mul_scalar(mw_arange((double)(c->head_dim / 2), MW_DTYPE_f64),
@@ -275,6 +354,7 @@ mw_status llama_open(const mw_model_file *file, const llama_config *config, cons
 void llama_close(llama *m)
 {
     if (!m) return;
+    mw_compiled_free(m->compiled);
     for (int64_t i = 0; m->layer && i < m->config.layers; i++) {
         mw_tensor_unref(m->layer[i].keys);
         mw_tensor_unref(m->layer[i].values);

@@ -44,6 +44,18 @@ void llama_restart(llama *model);                            /* forgets what is 
  * last norm, [n, dim]; NULL on failure. Collective. */
 mw_tensor *llama_forward(llama *model, const int64_t *ids, int64_t n);
 
+/* The same as logits [1, vocab] of the last of them, split over the vocabulary. Collective. */
+mw_tensor *llama_next(llama *model, const int64_t *ids, int64_t n);
+
+/* From now on llama_next runs as a compiled program: one for each length of a prompt, one for all
+ * later tokens. Local. */
+MW_NODISCARD mw_status llama_compile(llama *model);
+const mw_compiled *llama_compiled(const llama *model); /* NULL: it runs op by op */
+
+/* What llama_next computes, to be captured: ids and positions [n] in, logits out; `user` is the
+ * model. */
+mw_status llama_next_function(void *user, mw_tensor *const *in, mw_tensor **out);
+
 /* Logits [rows, vocab] of residual rows [rows, dim]; they stay split over the vocabulary.
  * Collective. */
 mw_tensor *llama_logits(llama *model, mw_tensor *rows);

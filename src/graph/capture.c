@@ -15,7 +15,8 @@ typedef struct capture {
     const char *chain; /* that of the last node, which the next one often shares */
 } capture;
 
-/* ---- handles and values ----------------------------------------------------------------------- */
+/* ---- handles and values -----------------------------------------------------------------------
+ */
 
 /* What a handle without data has for a type: whole, until a mark says otherwise. */
 static mw_status stand_for(capture *c, mw_tensor *t, mw_ssa *v, const mw_layout *layout)
@@ -64,7 +65,8 @@ static mw_status value_of(capture *c, mw_tensor *t, mw_ssa **ret)
     return MW_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
 
 static mw_status place_node(capture *c, mw_node *node)
 {
@@ -85,8 +87,7 @@ static void say_where(const capture *c, const char *what)
     char chain[256];
     mw__error_where("%s at %s:%d%s%s, while the program is captured", what,
                     mw__short_file(c->rank->site.file), c->rank->site.line,
-                    c->rank->nchain ? " in " : "",
-                    mw__chain_text(c->rank, chain, sizeof chain));
+                    c->rank->nchain ? " in " : "", mw__chain_text(c->rank, chain, sizeof chain));
 }
 
 static mw_status read_operands(capture *c, const mw_op_info *info, const mw_value *args, int nargs,
@@ -113,9 +114,7 @@ static int count_operands(const mw_value *args, int nargs)
 {
     int n = 0;
     for (int i = 0; i < nargs; i++)
-        n += args[i].kind == MW_ARG_TENSOR    ? 1
-             : args[i].kind == MW_ARG_TENSORS ? args[i].count
-                                              : 0;
+        n += args[i].kind == MW_ARG_TENSOR ? 1 : args[i].kind == MW_ARG_TENSORS ? args[i].count : 0;
     return n;
 }
 
@@ -140,8 +139,8 @@ static mw_status record_op(capture *c, const mw_op *op, const mw_value *args, in
                                   : NULL,
                               mw__arg_of(&args[i], &first)};
     for (int i = 0; i < n; i++) {
-        meta[i] = (mw_meta){(mw_dtype)tensor[i]->type->layout.dtype,
-                            tensor[i]->type->layout.ndim, {0}};
+        meta[i] =
+            (mw_meta){(mw_dtype)tensor[i]->type->layout.dtype, tensor[i]->type->layout.ndim, {0}};
         mw_layout_shape(&tensor[i]->type->layout, meta[i].shape);
     }
     MW_TRY(mw__args_bind(&info->schema, given, nargs, meta, &c->arena, bound));
@@ -171,7 +170,8 @@ static mw_status record_call(mw_recorder *r, const mw_op *op, const mw_value *ar
     return MW_OK;
 }
 
-/* ---- marks ------------------------------------------------------------------------------------ */
+/* ---- marks ------------------------------------------------------------------------------------
+ */
 
 /* A tensor from outside that the program has not used: it is re-placed now, once, as the same call
  * outside would, and not each time the program runs. */
@@ -259,9 +259,9 @@ static mw_status record_refuse(mw_recorder *r, const char *what, const mw_tensor
         mw__str_puts(&of, ": ");
         mw__node_print(c->graph, ((mw_ssa *)t->recorded)->def, &of);
     }
-    mw_status status =
-        MW_FAIL(MW_ERR_ARG, "%s asks for values, and while a program is captured there are none%.300s",
-                what, mw__str_text(&of));
+    mw_status status = MW_FAIL(
+        MW_ERR_ARG, "%s asks for values, and while a program is captured there are none%.300s",
+        what, mw__str_text(&of));
     mw__str_done(&of);
     say_where(c, what);
     mw__error_hint("what depends on data must stay a tensor (where, gather, ...); what is known "
@@ -269,7 +269,8 @@ static mw_status record_refuse(mw_recorder *r, const char *what, const mw_tensor
     return status;
 }
 
-/* ---- the function ----------------------------------------------------------------------------- */
+/* ---- the function -----------------------------------------------------------------------------
+ */
 
 static mw_status make_inputs(capture *c, mw_mesh *mesh, const mw_layout *layout, int n,
                              mw_tensor **ret)

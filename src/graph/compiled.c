@@ -37,7 +37,8 @@ struct mw_compiled {
     double seconds;
 };
 
-/* ---- looking up ------------------------------------------------------------------------------- */
+/* ---- looking up -------------------------------------------------------------------------------
+ */
 
 /* The first input or tensor from outside that differs: -1 none; inputs first. */
 static int differs(const mw_compiled *c, const version *v, mw_tensor *const *in)
@@ -90,7 +91,8 @@ static void say_why(mw_compiled *c, mw_tensor *const *in)
     mw__str_done(&b);
 }
 
-/* ---- compiling -------------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------------
+ */
 
 static void free_version(const mw_compiled *c, version *v)
 {
@@ -171,8 +173,9 @@ static mw_status agree(const mw_compiled *c, const mw_rank *rank, const version 
             status = MW_FAIL(MW_ERR_COMM, "%s: rank %d has compiled another program than rank 0",
                              c->name, r);
     if (status == MW_ERR_COMM)
-        mw__error_hint("the function must do the same on every rank: what it does may not depend on "
-                       "the rank, on time or on data");
+        mw__error_hint(
+            "the function must do the same on every rank: what it does may not depend on "
+            "the rank, on time or on data");
     mw__free(all, size);
     return status;
 }
@@ -207,7 +210,8 @@ static mw_status new_version(mw_compiled *c, mw_rank *rank, mw_site site, mw_ten
     return MW_OK;
 }
 
-/* ---- the public side -------------------------------------------------------------------------- */
+/* ---- the public side --------------------------------------------------------------------------
+ */
 
 mw_status mw_compile(const char *name, mw_function f, void *user, int nin, int nout,
                      mw_compiled **ret)
@@ -216,7 +220,8 @@ mw_status mw_compile(const char *name, mw_function f, void *user, int nin, int n
         return MW_FAIL(MW_ERR_ARG, "compile needs a function, and no negative counts");
     mw_compiled *c = mw__zalloc(sizeof *c);
     if (!c) return MW_NOMEM();
-    *c = (mw_compiled){.name = name ? name : "main", .f = f, .user = user, .nin = nin, .nout = nout};
+    *c =
+        (mw_compiled){.name = name ? name : "main", .f = f, .user = user, .nin = nin, .nout = nout};
     *ret = c;
     return MW_OK;
 }

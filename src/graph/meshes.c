@@ -57,9 +57,10 @@ static bool translate_dim(const mw_mesh *from, const mw_mesh *to, mw_dim *dim)
         out.cuts[f] = 0;
         for (int c = 0; c < had; c++, at++) {
             mw_cut part[RUN] = {dim->cut[at]};
-            int n = dim->cut[at].axis == MW_CUT_LOCAL ? 1
-                    : translate(from, dim->cut[at].axis, dim->cut[at].major, dim->cut[at].size, to,
-                                part);
+            int n = dim->cut[at].axis == MW_CUT_LOCAL
+                        ? 1
+                        : translate(from, dim->cut[at].axis, dim->cut[at].major, dim->cut[at].size,
+                                    to, part);
             if (n == 0 || out.ncut + n > MW_DIM_CUTS) return false;
             for (int k = 0; k < n; k++) { /* one axis is one cut: its parts cut jointly */
                 part[k].joint = k ? 1 : dim->cut[at].joint;
@@ -102,8 +103,8 @@ static mw_status by_owners(const mw_mesh *from, const mw_layout *layout, const m
     *ret_found = false;
     mw_status status = MW_OK;
     if (text.text) {
-        status = mw_notation_read(to, text.text, layout->ndim, shape, (mw_dtype)layout->dtype,
-                                  &reading);
+        status =
+            mw_notation_read(to, text.text, layout->ndim, shape, (mw_dtype)layout->dtype, &reading);
         if (status == MW_OK && mw_reading_layout(reading)) {
             *ret = *mw_reading_layout(reading);
             *ret_found = true;
@@ -135,8 +136,9 @@ mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout, const
     (void)mw_mesh_print(to, b, sizeof b);
     mw_str text = {0};
     mw__layout_str(from, layout, &text);
-    mw_status status = MW_FAIL(MW_ERR_LAYOUT, "%s on mesh %s: no layout on mesh %s has these owners",
-                               mw__str_text(&text), a, b);
+    mw_status status =
+        MW_FAIL(MW_ERR_LAYOUT, "%s on mesh %s: no layout on mesh %s has these owners",
+                mw__str_text(&text), a, b);
     mw__error_hint("state the mesh first whose axes can say all layouts of the program");
     mw__str_done(&text);
     return status;

@@ -2,10 +2,11 @@
  * have, views are resolved, and values get places in an arena by how long they live. */
 #include "graph/program_parts.h"
 
-/* ---- places ----------------------------------------------------------------------------------- */
+/* ---- places -----------------------------------------------------------------------------------
+ */
 
-static mw_status new_place(mw_rank *rank, mw_program *p, const mw_ttype *type,
-                           const mw_view *local, int *ret)
+static mw_status new_place(mw_rank *rank, mw_program *p, const mw_ttype *type, const mw_view *local,
+                           int *ret)
 {
     MW_TRY(mw__grow(&p->place, &p->cap_place, p->nplace + 1, sizeof *p->place));
     mw_tensor *t;
@@ -20,8 +21,8 @@ static mw_status new_place(mw_rank *rank, mw_program *p, const mw_ttype *type,
 }
 
 /* A place of its own in the arena, written by the step that is made next. */
-static mw_status own_place(mw_rank *rank, mw_program *p, const mw_ttype *type,
-                           const mw_view *local, int *ret)
+static mw_status own_place(mw_rank *rank, mw_program *p, const mw_ttype *type, const mw_view *local,
+                           int *ret)
 {
     MW_TRY(new_place(rank, p, type, local, ret));
     place *at = &p->place[*ret];
@@ -59,7 +60,8 @@ static void end_step(mw_program *p, const run_step *s)
     p->nstep++;
 }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops --------------------------------------------------------------------------------------
+ */
 
 static mw_status dense_copy(mw_rank *rank, mw_program *p, const mw_node *node, int from, int *ret)
 {
@@ -108,8 +110,7 @@ static mw_status decide(mw_rank *rank, mw_program *p, const mw_node *node, const
                         mw_call **ret)
 {
     mw_value args[16];
-    mw_tensor **operand =
-        mw__arena_alloc(&p->arena, (size_t)(node->nin + 1) * sizeof(mw_tensor *));
+    mw_tensor **operand = mw__arena_alloc(&p->arena, (size_t)(node->nin + 1) * sizeof(mw_tensor *));
     if (!operand) return MW_NOMEM();
     for (int i = 0; i < node->nin; i++)
         operand[i] = p->place[in[i]].handle;
@@ -123,9 +124,9 @@ static mw_status not_placed(const mw_graph *graph, const mw_node *node)
 {
     mw_str text = {0};
     mw__node_print(graph, node, &text);
-    mw_status status = MW_FAIL(MW_ERR_INTERNAL,
-                               "a program that is not partitioned can't be made ready: %.300s",
-                               mw__str_text(&text));
+    mw_status status =
+        MW_FAIL(MW_ERR_INTERNAL, "a program that is not partitioned can't be made ready: %.300s",
+                mw__str_text(&text));
     mw__str_done(&text);
     return status;
 }
@@ -147,8 +148,8 @@ static mw_status add_view(mw_rank *rank, mw_program *p, const mw_node *node, mw_
     for (int i = 0; i < node->nout; i++) {
         int at;
         run_step *s;
-        MW_TRY(shared_place(rank, p, base, call->out_type[i], &call->out[i],
-                            call->view_offset[i], &at));
+        MW_TRY(shared_place(rank, p, base, call->out_type[i], &call->out[i], call->view_offset[i],
+                            &at));
         p->of_value[node->out[i]->id] = at;
         MW_TRY(add_step(p, RUN_VIEW, node, 1, 1, &s));
         s->in[0] = base;
@@ -189,8 +190,8 @@ static mw_status add_op(mw_rank *rank, mw_program *p, const mw_node *node)
         in[i] = p->of_value[node->in[i]->id];
     mw_call *call;
     MW_TRY(decide(rank, p, node, in, &call));
-    bool dense = call->view && call->moves && call->prepare[0].contiguous &&
-                 !call->prepare[0].redist;
+    bool dense =
+        call->view && call->moves && call->prepare[0].contiguous && !call->prepare[0].redist;
     if (dense) { /* these strides need a copy first */
         free_call(call);
         MW_TRY(dense_copy(rank, p, node, in[0], &in[0]));
@@ -207,7 +208,8 @@ static mw_status add_op(mw_rank *rank, mw_program *p, const mw_node *node)
     return status;
 }
 
-/* ---- movements -------------------------------------------------------------------------------- */
+/* ---- movements --------------------------------------------------------------------------------
+ */
 
 /* From the place to the value's layout; nothing to do leaves the same handle. */
 static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, const mw_ssa *v,
@@ -247,7 +249,8 @@ static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, con
     return MW_OK;
 }
 
-/* ---- where values begin ----------------------------------------------------------------------- */
+/* ---- where values begin -----------------------------------------------------------------------
+ */
 
 static mw_status add_outside(mw_rank *rank, mw_program *p, const mw_tensor *t, bool data, int *ret)
 {
@@ -310,7 +313,8 @@ static mw_status add_node(mw_rank *rank, mw_program *p, const mw_node *node,
     return MW_OK;
 }
 
-/* ---- the arena -------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------------
+ */
 
 /* The smallest free slot that is large enough, else the largest free one, which grows. */
 static int free_slot(const mw_program *p, int64_t bytes, int first)
@@ -324,8 +328,9 @@ static int free_slot(const mw_program *p, int64_t bytes, int first)
             continue;
         }
         bool fits = s->bytes >= bytes, did = p->slot[best].bytes >= bytes;
-        if (fits != did ? fits : fits ? s->bytes < p->slot[best].bytes
-                                      : s->bytes > p->slot[best].bytes)
+        if (fits != did ? fits
+            : fits      ? s->bytes < p->slot[best].bytes
+                        : s->bytes > p->slot[best].bytes)
             best = i;
     }
     return best;
@@ -373,8 +378,8 @@ static void resolve(mw_program *p)
     for (int i = 0; i < p->nstep; i++) {
         run_step *s = &p->step[i];
         const place *root = s->kind == RUN_VIEW ? &p->place[p->place[s->in[0]].root] : NULL;
-        bool fixed = root && (root->slot >= 0 ? !p->slot[root->slot].result
-                                              : root->handle->storage != NULL);
+        bool fixed =
+            root && (root->slot >= 0 ? !p->slot[root->slot].result : root->handle->storage != NULL);
         mw_tensor *to = p->place[s->out[0]].handle;
         const mw_tensor *base = p->place[s->in[0]].handle;
         if (fixed || (s->kind == RUN_KERNEL && s->call->in_place)) {
@@ -406,7 +411,8 @@ static void find_waits(mw_program *p)
         }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------
+ */
 
 static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int ninput)
 {
@@ -421,8 +427,8 @@ static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int
     return MW_OK;
 }
 
-mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const *input,
-                          int ninput, mw_program **ret)
+mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const *input, int ninput,
+                          mw_program **ret)
 {
     mw_program *p = mw__zalloc(sizeof *p);
     if (!p) return MW_NOMEM();

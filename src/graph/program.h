@@ -15,8 +15,8 @@ MW_NODISCARD mw_status mw__program_new(mw_rank *rank, const mw_graph *graph,
 void mw__program_free(mw_rank *rank, mw_program *program); /* NULL is fine */
 
 /* Runs it: results into ret[], handles of the current scope. Collective. */
-MW_NODISCARD mw_status mw__program_run(mw_rank *rank, mw_program *program,
-                                       mw_tensor *const *input, int ninput, mw_tensor **ret);
+MW_NODISCARD mw_status mw__program_run(mw_rank *rank, mw_program *program, mw_tensor *const *input,
+                                       int ninput, mw_tensor **ret);
 
 int64_t mw__program_bytes(const mw_program *program); /* of its arena: what lives at once at most */
 int mw__program_steps(const mw_program *program);     /* kernels, copies and movements */

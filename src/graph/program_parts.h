@@ -18,7 +18,7 @@ typedef struct place {
     int slot;          /* of a root that the arena holds; -1: memory from outside */
     int64_t offset;    /* bytes from its operand's first element, of a view */
     int64_t bytes;
-    int first, last;   /* steps between which a root's memory must last */
+    int first, last; /* steps between which a root's memory must last */
 } place;
 
 typedef struct run_step {

@@ -13,8 +13,8 @@ static mw_status fault(const checker *c, const mw_node *node, const char *says)
 {
     mw_str text = {0};
     mw__node_print(c->graph, node, &text);
-    mw_status status = MW_FAIL(MW_ERR_INTERNAL, "the graph is wrong: %s: %.300s", says,
-                               mw__str_text(&text));
+    mw_status status =
+        MW_FAIL(MW_ERR_INTERNAL, "the graph is wrong: %s: %.300s", says, mw__str_text(&text));
     mw__str_done(&text);
     return status;
 }

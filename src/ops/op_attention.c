@@ -245,9 +245,30 @@ static void softmax_row(const group *g, void *row, int64_t columns)
         (void)mw__row_kernels_get()->softmax(row, columns);
 }
 
-/* Columns that some row of [first, end) may see. */
+/* The last column that a bool mask shows row r, and 1; at least 1. */
+static int64_t shown(const group *g, int64_t r)
+{
+    const uint8_t *at = g->mask.data;
+    at += r / g->t * g->mask.stride[0] + r % g->t * g->mask.stride[1];
+    int64_t stride = g->mask.stride[2], n = g->key.rows;
+    if (stride == 1 && n > 0) { /* bytes are 0 or 1 */
+        const uint8_t *last = memrchr(at, 1, (size_t)n);
+        return last ? last - at + 1 : MW_MIN(1, n);
+    }
+    while (n > 1 && !at[(n - 1) * stride])
+        n--;
+    return n;
+}
+
+/* Columns that some row of [first, end) may see: what lies behind them is not computed. */
 static int64_t columns_of(const group *g, int64_t first, int64_t end)
 {
+    if (g->mask.data && g->mask.dtype == MW_DTYPE_bool) {
+        int64_t seen = 0;
+        for (int64_t r = first; r < end && seen < g->key.rows; r++)
+            seen = MW_MAX(seen, shown(g, r));
+        return seen;
+    }
     if (!g->position) return g->key.rows;
     int64_t most = -1;
     for (int64_t r = first; r < end; r++)
