@@ -161,12 +161,14 @@ static const char *time_prefix(const char *at)
 }
 
 /* glog and torch: `I0000 00:00:00.000000   123 file.cc:45] `, `V1130 08:57:22.683000 5575
- * torch/x.py:9] [0/0] `, or what was left of it: `_dispatch.py:152] `. The file is kept. */
+ * torch/x.py:9] [0/0] `, `[E1130 08:57:22.683000123 File.cpp:9] `, or what was left of it:
+ * `_dispatch.py:152] `. The file is kept. */
 static const char *log_prefix(const char *at, mw_line *line)
 {
-    const char *p = at;
-    if (strchr("VIWEFD", *p) && *p && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3]) &&
-        is_digit(p[4])) {
+    bool open = at[0] == '[' && at[1] && strchr("IWEF", at[1]) && (is_digit(at[2]) || at[2] == ' ');
+    const char *p = at + open;
+    if (open && p[1] == ' ') p = skip_spaces(p + 1); /* `[E File.cpp:9] ` */
+    if (strchr("VIWEFD", *p) && *p && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3])) {
         p += 1 + strspn(p + 1, "0123456789");
         p = skip_spaces(p);
         p += strspn(p, "0123456789:.");
@@ -202,7 +204,8 @@ void mw__line_clean(const char *raw, int64_t length, mw_str *to, mw_line *ret)
     for (int rounds = 0; next && rounds < 8; rounds++) {
         at = next;
         const char *text = skip_spaces(at);
-        next = rank_prefix(text, &ret->rank);
+        /* behind a source file's prefix, `[Rank 3] ` is the message's: rank 3 of some group */
+        next = ret->file && strncmp(text, "[Rank ", 6) == 0 ? NULL : rank_prefix(text, &ret->rank);
         if (!next) next = ray_prefix(text);
         if (!next) next = time_prefix(text);
         if (!next) next = log_prefix(text, ret);

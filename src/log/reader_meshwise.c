@@ -23,7 +23,8 @@ static mw_status line(mw_explain *e, void *state, const mw_line *line, bool *ret
     own_state *s = state;
     const char *from =
         mw__arena_printf(mw__explain_scratch(e), "line %lld", (long long)line->number);
-    own_here h = {.e = e, .state = s, .line = line, .from = from ? from : ""};
+    if (!from) return MW_NOMEM();
+    own_here h = {.e = e, .state = s, .line = line, .from = from};
     own_here apart = h;
     apart.apart = true;
     *ret_taken = mw__own_error_line(&apart) || mw__own_event_line(&apart) ||
