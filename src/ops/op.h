@@ -156,6 +156,9 @@ typedef struct mw_op {
     unsigned unread;      /* MW_ARG mask of tensors of which only shape and dtype count */
     mw_out_dtype dtype;
     unsigned same_dtype; /* MW_ARG mask of tensors that must agree in dtype, as torch demands */
+    bool
+        borders; /* dims that change their size keep their order (slice, pad, cat): cut alike before
+                    and after, only what lies at borders moves. Propagation alone reads this */
 
     /* The op of which this one writes the result to its first operand: rule, flags and kernel are
      * that one's. */

@@ -354,6 +354,7 @@ const mw_op mw_op_constant_pad_nd = {
     .linear_in = MW_ARG(0), /* with value 0 */
     .monotone = 1,
     .refuses = MW_REFUSES_MEAN,
+    .borders = true,
     .factors = pad_factors,
     .kernel = pad_kernel,
     .samples =

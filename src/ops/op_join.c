@@ -165,6 +165,7 @@ const mw_op mw_op_cat = {
     .doc = "The tensors one after the other along a dim.",
     .linear_in = MW_ARG(0),
     .dtype = MW_OUT_PROMOTE,
+    .borders = true,
     .factors = cat_factors,
     .monotone = 1,
     .joint = MW_JOINT_EXTREME,
