@@ -122,6 +122,7 @@ void mw__mlir_total(mw_explain *e, mlir_state *s); /* the module is over */
 
 /* ---- what lines tell ---- */
 
+bool mw__mlir_error(const mlir_here *h);
 bool mw__mlir_sdy_collective(const mlir_here *h);
 bool mw__mlir_collective(const mlir_here *h); /* stablehlo.all_reduce and its like */
 bool mw__mlir_region_end(const mlir_here *h);

@@ -29,11 +29,31 @@ static const char *origin(const char *at, size_t n, char *to, size_t size)
     return to;
 }
 
+/* Whose dictionary stands at `at`: an argument of the function's head, a result of it, or of the
+ * op. */
+static void bearer(const mlir_here *h, const char *at, int index, char *to, size_t size)
+{
+    const char *arrow = strstr(h->text, ") -> "), *name = at;
+    if (*h->text == '%' && strncmp(h->text, "%arg", 4) != 0) {
+        (void)snprintf(to, size, "result %d", index);
+        return;
+    }
+    if (arrow && arrow < at) {
+        (void)snprintf(to, size, "a result of the function");
+        return;
+    }
+    while (name > h->text && *name != '%')
+        name--;
+    (void)snprintf(to, size, "%.*s", (int)MW_MIN(strcspn(name, ": "), 60), name);
+}
+
 /* `{x = "input: 0", "y" = "self"}`; returns past it. */
 static const char *one_value(const mlir_here *h, mw_draft *d, const char *at, int index)
 {
     const char *end = strchr(at, '}');
+    char whose[80];
     if (!end) return NULL;
+    bearer(h, at, index, whose, sizeof whose);
     for (at++; at < end;) {
         at += strspn(at, ", \"");
         size_t n = strcspn(at, "=,}");
@@ -45,8 +65,8 @@ static const char *one_value(const mlir_here *h, mw_draft *d, const char *at, in
         const char *close = quote ? strchr(quote + 1, '"') : NULL;
         if (!close || close > end) break;
         char words[160];
-        const char *fact = mw__explain_text(h->e, "axis %.*s of value %d comes from",
-                                            (int)MW_MIN(n, 80), name, index);
+        const char *fact =
+            mw__explain_text(h->e, "axis %.*s of %s comes from", (int)MW_MIN(n, 80), name, whose);
         mw__fact(d, fact ? fact : "", MW_HOW_STATED, h->from, "%s",
                  origin(quote + 1, (size_t)(close - quote - 1), words, sizeof words));
         at = close + 1;
@@ -67,7 +87,6 @@ static mw_draft *begin(const mlir_here *h)
 static mw_draft *origins(const mlir_here *h)
 {
     mw_draft *d = NULL;
-    int value = 0;
     const char *at = h->text;
     for (int i = 0; i < MLIR_MARKS && (at = strstr(at, "sdy.sharding_origins = ")) != NULL; i++) {
         at += strlen("sdy.sharding_origins = ");
@@ -75,7 +94,7 @@ static mw_draft *origins(const mlir_here *h)
         at += list;
         if (!d) d = begin(h);
         for (int k = 0; k < MLIR_MARKS && at && *at == '{'; k++) {
-            const char *next = one_value(h, d, at, value++);
+            const char *next = one_value(h, d, at, k);
             if (!next) return d;
             at = next + strspn(next, ", ");
             if (!list) break;
@@ -99,8 +118,10 @@ static const char *one_step(const mlir_here *h, mw_draft *d, const char *at)
         if (!end || !arrow || !equals || equals > arrow || arrow > end) return NULL;
         const char *close = strchr(arrow, ']');
         if (!close || close > end) return NULL;
+        const char *axis = at + 1 + (at[1] == '"');
+        const char *axis_end = equals - (equals[-1] == '"');
         const char *name = mw__explain_text(h->e, "step %lld, axis %.*s", (long long)step,
-                                            (int)MW_MIN(equals - at - 1, 100), at + 1);
+                                            (int)MW_MIN(MW_MAX(axis_end - axis, 0), 100), axis);
         mw__fact(d, name ? name : "", MW_HOW_STATED, h->from, "%.*s handed it to %.*s",
                  (int)MW_MIN(arrow - equals - 3, 60), equals + 3,
                  (int)MW_MIN(close - arrow - 5, 300), arrow + 5);
