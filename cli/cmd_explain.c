@@ -1,5 +1,5 @@
 /* meshwise explain [FILE|-]: what a log, dump or error says, what it means, and what it leaves out.
- * The text is read as it comes; with --all entries are told as soon as the next one begins. */
+ * The text is read as it comes, and told as it comes with --all or where its writer pauses. */
 #include "cli/explain.h"
 
 #include <stdio.h>
@@ -27,15 +27,26 @@ static mw_status keep(kept *k, const char *at, int64_t length)
     return MW_OK;
 }
 
-static void tell_new(const cli_args *args, const mw_explain *e, int64_t *told, bool last)
+/* When entries are told. */
+typedef enum moment { READING, PAUSED, OVER } moment;
+
+/* With --all each entry as soon as the next one begins. Without, where the writer pauses (as that
+ * of `tail -f` does), a line for each: the answer as a whole comes at the end. */
+static void tell_new(const cli_args *args, const mw_explain *e, int64_t *told, moment now)
 {
-    if (args->json || !args->value[OPT_all] || args->value[OPT_question]) return;
-    bool problems = args->value[OPT_only] != NULL;
-    int64_t end = mw_explain_entries(e) - (last ? 0 : 1), before = *told;
+    bool all = args->value[OPT_all] != NULL, problems = args->value[OPT_only] != NULL;
+    if (args->json || args->value[OPT_question] || (!all && now != PAUSED)) return;
+    int64_t end = mw_explain_entries(e) - (now == READING), before = *told;
     for (; *told < end; (*told)++) {
         const mw_entry *entry = mw_explain_entry(e, *told);
-        if (!entry->says[0] && !last) break; /* it waits for a line that may still come */
-        if (!problems || entry->nproblem) explain_entry(e, entry);
+        if (!entry->says[0] && now != OVER) break; /* it waits for a line that may still come */
+        if (problems && !entry->nproblem) continue;
+        if (all) {
+            explain_entry(e, entry);
+        } else {
+            explain_line(entry);
+            explain_problems(entry);
+        }
     }
     if (*told > before) (void)fflush(stdout);
 }
@@ -50,8 +61,8 @@ typedef struct reading {
 static mw_status after_piece(void *user, const char *at, int64_t length)
 {
     reading *r = user;
-    mw_status status = r->args->value[OPT_html] ? keep(&r->text, at, length) : MW_OK;
-    if (status == MW_OK) tell_new(r->args, r->e, &r->told, false);
+    mw_status status = at && r->args->value[OPT_html] ? keep(&r->text, at, length) : MW_OK;
+    if (status == MW_OK) tell_new(r->args, r->e, &r->told, at ? READING : PAUSED);
     return status;
 }
 
@@ -69,11 +80,11 @@ static int show(const cli_args *args, explained *x, reading *r)
         status = explain_html(x, r->text.at, r->text.length, args->value[OPT_html]);
     if (status != MW_OK) return cli_report(args);
     if (args->json) return explain_json(args, x);
-    tell_new(args, x->e, &r->told, true);
+    tell_new(args, x->e, &r->told, OVER);
     if (x->question)
         explain_answer(x);
     else
-        explain_short(x);
+        explain_short(x, args->value[OPT_all] != NULL);
     return cli_flush();
 }
 

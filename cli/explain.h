@@ -26,7 +26,8 @@ typedef struct explained {
 } explained;
 
 /* Reads a file, or standard input for "-", to its end, piece by piece; each piece that was read is
- * handed to `also` (may be NULL). */
+ * handed to `also` (may be NULL). Where the writer pauses, `also` is told so by a piece that is
+ * NULL, once. */
 typedef mw_status (*explain_sink)(void *user, const char *at, int64_t length);
 MW_NODISCARD mw_status explain_options(const cli_args *args, mw_explain_options *ret);
 MW_NODISCARD mw_status explain_read(const char *path, mw_explain *e, explain_sink also, void *user);
@@ -34,7 +35,9 @@ MW_NODISCARD mw_status explain_read(const char *path, mw_explain *e, explain_sin
 MW_NODISCARD mw_status explain_sum(explained *x);
 void explain_done(explained *x);
 int explain_json(const cli_args *args, const explained *x);
-void explain_short(const explained *x);
+void explain_short(const explained *x, bool all); /* after --all: without what was told */
+void explain_line(const mw_entry *entry);
+void explain_problems(const mw_entry *entry);
 void explain_entry(const mw_explain *e, const mw_entry *entry); /* with all facts */
 void explain_answer(const explained *x);
 json_t *explain_answer_json(const explained *x);

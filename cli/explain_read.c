@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 16 };
+enum { CHUNK = 1 << 16, PAUSE_MS = 1000 };
 
 mw_status explain_options(const cli_args *args, mw_explain_options *ret)
 {
@@ -23,11 +24,19 @@ static mw_status feed_all(int from, const char *path, mw_explain *e, explain_sin
     char *chunk = mw_memory(CHUNK);
     if (!chunk) return mw_last_error()->code;
     mw_status status = MW_OK;
+    bool told = true;
     while (status == MW_OK) {
+        struct pollfd ready = {.fd = from, .events = POLLIN};
+        if (also && !told && poll(&ready, 1, PAUSE_MS) == 0) {
+            told = true;
+            status = also(user, NULL, 0);
+            continue;
+        }
         ssize_t n = read(from, chunk, CHUNK);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) status = mw_error_set(MW_ERR_IO, "%s: %s", path, strerror(errno));
         if (n <= 0) break;
+        told = false;
         status = mw_explain_feed(e, chunk, n);
         if (status == MW_OK && also) status = also(user, chunk, n);
     }

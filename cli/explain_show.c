@@ -10,7 +10,20 @@ static void lines_of(const mw_entry *e)
         printf("line %lld", (long long)e->first);
     else
         printf("lines %lld-%lld", (long long)e->first, (long long)e->last);
-    if (e->count > 1) printf(" and %lld times more", (long long)e->count - 1);
+    if (e->count > 1) printf(" (%lld times)", (long long)e->count);
+}
+
+void explain_problems(const mw_entry *entry)
+{
+    for (int i = 0; i < entry->nproblem; i++) {
+        const mw_problem *p = &entry->problem[i];
+        printf("  PROBLEM %s: %s\n", p->kind, p->says);
+        if (p->fix[0]) printf("    do: %s", p->fix);
+        if (p->fix[0] && p->bytes_now >= 0 && p->bytes_after >= 0)
+            printf(" (%lld B received per rank instead of %lld B)", (long long)p->bytes_after,
+                   (long long)p->bytes_now);
+        if (p->fix[0]) printf("\n");
+    }
 }
 
 void explain_entry(const mw_explain *e, const mw_entry *entry)
@@ -28,29 +41,30 @@ void explain_entry(const mw_explain *e, const mw_entry *entry)
         const mw_fact *f = &entry->fact[i];
         printf("  %s: %s   (%s: %s)\n", f->name, f->value, mw_how_name(f->how), f->from);
     }
-    for (int i = 0; i < entry->nproblem; i++) {
-        const mw_problem *p = &entry->problem[i];
-        printf("  PROBLEM %s: %s\n", p->kind, p->says);
-        if (p->fix[0]) printf("    do: %s", p->fix);
-        if (p->fix[0] && p->bytes_now >= 0 && p->bytes_after >= 0)
-            printf(" (%lld B received per rank instead of %lld B)", (long long)p->bytes_after,
-                   (long long)p->bytes_now);
-        if (p->fix[0]) printf("\n");
-    }
+    explain_problems(entry);
 }
 
 /* ---- the short answer ---------------------------------------------------------------------- */
 
 enum { SHOWN = 220 }; /* bytes of a sentence in the short answer */
 
-/* The text, or its beginning, which ends with a whole character. */
-static void cut(const char *text, size_t most)
+/* The text, or its beginning, which ends with a whole character; false: it was cut. */
+static bool cut(const char *text, size_t most)
 {
     size_t n = strlen(text);
     bool whole = n <= most;
     for (n = whole ? n : most; !whole && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
         continue;
     printf("%.*s%s", (int)n, text, whole ? "" : "...");
+    return whole;
+}
+
+void explain_line(const mw_entry *e)
+{
+    lines_of(e);
+    printf(": ");
+    (void)cut(e->says, SHOWN);
+    printf("\n");
 }
 
 static void number(int64_t n, const char *what, const char *after)
@@ -64,7 +78,7 @@ static void what_moved(const explained *x)
         printf("Nothing in it says that anything moved.\n");
         return;
     }
-    printf("Moved: %lld collective%s", (long long)x->movements, x->movements == 1 ? "" : "s");
+    printf("Movements: %lld collective%s", (long long)x->movements, x->movements == 1 ? "" : "s");
     if (x->unknown < x->movements) printf(", %lld B received per rank", (long long)x->bytes);
     if (x->unknown)
         printf("%s %lld",
@@ -74,8 +88,8 @@ static void what_moved(const explained *x)
     printf(".\n");
 }
 
-/* Where the text tells forward from backward: how much of it in each. */
-static void passes(const explained *x)
+/* Where the text tells forward from backward: how much of it in each; the lines that took. */
+static int passes(const explained *x)
 {
     static const char *const pass[] = {"forward", "backward", ""};
     int told = 0;
@@ -91,6 +105,7 @@ static void passes(const explained *x)
         if (bytes) printf(", %lld B", (long long)bytes);
     }
     if (told) printf(".\n");
+    return told > 0;
 }
 
 static int problems(const explained *x, int most)
@@ -102,16 +117,19 @@ static int problems(const explained *x, int most)
             const mw_entry *e = mw_explain_entry(x->e, i);
             if (!e->nproblem || e->weight > level || e->weight <= level - 25) continue;
             printf("Problem, line %lld: ", (long long)e->first);
-            cut(e->problem[0].says, SHOWN);
+            const char *says = e->problem[0].says;
+            bool whole = cut(says, SHOWN), dot = *says && says[strlen(says) - 1] == '.';
             if (e->problem[0].fix[0]) {
-                printf(". Do: ");
-                cut(e->problem[0].fix, SHOWN);
+                printf("%s Do: ", whole && !dot ? "." : "");
+                (void)cut(e->problem[0].fix, SHOWN);
             }
             printf("\n");
             shown++;
             left -= e->nproblem;
         }
-    if (left > 0) printf("%lld problem%s more.\n", (long long)left, left == 1 ? "" : "s");
+    if (left > 0)
+        printf("%lld more problem%s (--all --only problems lists %s).\n", (long long)left,
+               left == 1 ? "" : "s", left == 1 ? "it" : "them");
     return shown + (left > 0);
 }
 
@@ -121,18 +139,14 @@ static void others(const explained *x, int most)
     for (int64_t i = 0; i < mw_explain_entries(x->e) && most > 0; i++) {
         const mw_entry *e = mw_explain_entry(x->e, i);
         if (e->collective || e->nproblem) continue;
-        lines_of(e);
-        printf(": ");
-        cut(e->says, SHOWN);
-        printf("\n");
+        explain_line(e);
         most--;
     }
 }
 
-void explain_short(const explained *x)
+static void counts(const explained *x)
 {
-    int64_t unread = mw_explain_unread(x->e), missing = mw_explain_missing(x->e);
-    int left = 10;
+    int64_t unread = mw_explain_unread(x->e);
     number(mw_explain_lines(x->e), "line", ": ");
     number(x->calls, "call", ", ");
     number(x->movements, "movement", ", ");
@@ -141,28 +155,38 @@ void explain_short(const explained *x)
         printf("; %lld that nobody could read (first line %lld)", (long long)unread,
                (long long)mw_explain_unread_at(x->e, 0));
     printf(".\n");
-    left--;
+}
+
+/* What the text does not say: all of it, or the first in at most two lines. */
+static void missing(const explained *x, bool all)
+{
+    int64_t n = mw_explain_missing(x->e);
+    for (int64_t i = 0; i < (all ? n : n > 0); i++) {
+        printf("Missing: ");
+        (void)cut(mw_explain_missing_at(x->e, i), all ? (size_t)-1 : SHOWN);
+        printf("\n");
+    }
+    if (n > 1 && !all)
+        printf("Missing too: %lld more thing%s (--all lists %s).\n", (long long)n - 1,
+               n == 2 ? "" : "s", n == 2 ? "it" : "them");
+}
+
+enum { LINES = 10, PROBLEMS = 2 };
+
+void explain_short(const explained *x, bool all)
+{
+    int64_t gone = mw_explain_missing(x->e);
+    int left = LINES - 1 - (gone > 1 ? 2 : gone > 0);
+    counts(x);
+    if (all && x->problems_only) return;
+    left -= problems(x, x->problems_only ? LINES - 2 : PROBLEMS);
+    if (x->problems_only) return;
     if (mw_explain_entries(x->e)) {
         what_moved(x);
-        passes(x);
-        left -= 2;
+        left -= 1 + passes(x);
     }
-    for (int k = 0; k < WORST && x->worst[k] >= 0; k++, left--) {
-        const mw_entry *e = mw_explain_entry(x->e, x->worst[k]);
-        lines_of(e);
-        printf(": ");
-        cut(e->says, SHOWN);
-        printf("\n");
-    }
-    left -= problems(x, 2);
-    int ends = missing > 0 ? (missing > 1 ? 2 : 1) : 0;
-    others(x, left - ends);
-    if (missing) {
-        printf("Missing: ");
-        cut(mw_explain_missing_at(x->e, 0), SHOWN);
-        printf("\n");
-    }
-    if (missing > 1)
-        printf("Missing too: %lld thing%s more (--json lists them).\n", (long long)missing - 1,
-               missing == 2 ? "" : "s");
+    for (int k = 0; k < WORST && x->worst[k] >= 0 && left > 0; k++, left--)
+        explain_line(mw_explain_entry(x->e, x->worst[k]));
+    if (!all) others(x, left);
+    missing(x, all);
 }
