@@ -24,12 +24,20 @@
 enum { CP_DIMS = 8, CP_STREAMS = RANK_STREAMS, CP_GROUPS = 256, CP_NAME = 40 };
 
 /* In the order in which one program goes through them. */
-typedef enum cp_stage { CP_DYNAMO, CP_PRE_GRAD, CP_JOINT, CP_AOT, CP_POST_GRAD, CP_CODE, CP_STAGES } cp_stage;
+typedef enum cp_stage {
+    CP_DYNAMO,
+    CP_PRE_GRAD,
+    CP_JOINT,
+    CP_AOT,
+    CP_POST_GRAD,
+    CP_CODE,
+    CP_STAGES
+} cp_stage;
 
 /* `"f32[8, 16][16, 1]cpu"`, `"DTensor(f32[8, 16], S(0))"`. */
 typedef struct cp_shape {
     bool sized;
-    char dtype[16]; /* "": not known */
+    char dtype[16];   /* "": not known */
     const char *text; /* of dtype and sizes, where a size is a symbol */
     int length;
     int bits, ndim; /* ndim -1: too many, or a size that is a symbol */
@@ -47,7 +55,7 @@ typedef struct cp_call {
     int name_length;
     mw_collective kind;
     char group[CP_NAME], reduce[16];
-    int64_t size;     /* ranks; 0: not known */
+    int64_t size; /* ranks; 0: not known */
     mw_how size_how;
     const char *size_from;
     int64_t in_bytes, out_bytes; /* of one rank; -1: not known */
@@ -83,14 +91,14 @@ typedef struct cp_edge {
 
 typedef struct cp_graph {
     mw_arena arena;
-    bool made;              /* the arena */
-    bool open, over;        /* has begun; its return was read */
-    bool whole;             /* its inputs were read */
-    bool titled;            /* a title waits for its graph */
+    bool made;       /* the arena */
+    bool open, over; /* has begun; its return was read */
+    bool whole;      /* its inputs were read */
+    bool titled;     /* a title waits for its graph */
     cp_stage stage;
-    bool staged;            /* the stage is stated */
+    bool staged; /* the stage is stated */
     char title[80], unit[24];
-    const char *direction;  /* "forward", "backward", "" */
+    const char *direction; /* "forward", "backward", "" */
     mw_how direction_how;
     int64_t first, last;
     int rank;
@@ -107,13 +115,13 @@ typedef struct cp_graph {
     int64_t pending_first;
     int depth, pending_lines;
     char quote;
-    bool in_kernel; /* inside a quoted kernel of generated code */
-    bool table;     /* printed as a table: sizes may follow */
-    bool sizes;     /* they do */
-    bool code;      /* generated code: its call() may still come */
-    bool comment;   /* the last line was one: it may go on */
+    bool in_kernel;    /* inside a quoted kernel of generated code */
+    bool table;        /* printed as a table: sizes may follow */
+    bool sizes;        /* they do */
+    bool code;         /* generated code: its call() may still come */
+    bool comment;      /* the last line was one: it may go on */
     char artifact[32]; /* that of its lines */
-    bool assumed;   /* a dtype was taken from the options */
+    bool assumed;      /* a dtype was taken from the options */
 } cp_graph;
 
 typedef struct cp_group {
@@ -136,7 +144,10 @@ typedef struct cp_state {
     cp_graph *graph[CP_STREAMS];
     cp_group group[CP_GROUPS];
     int ngroup;
-    int64_t mesh_ranks, mesh_line; /* of a mesh of one axis that Dynamo's graph shows; 0: none, -1: several */
+    int64_t mesh_ranks,
+        mesh_line; /* of a mesh of one axis that Dynamo's graph shows; 0: none, -1: several */
+    int64_t dtensor_line; /* of a graph with whole tensors, or 0 */
+    bool later;           /* a graph of a stage that prints collectives */
     cp_wanted *wanted;
     int64_t nwanted, cap_wanted;
     cp_moved *moved; /* compile_once.c */
@@ -145,9 +156,9 @@ typedef struct cp_state {
     int64_t nunit, cap_unit;
     cp_told *told;
     int64_t ntold, cap_told;
-    int serial[CP_STREAMS];                   /* of programs without a compile id */
-    int last_stage[CP_STREAMS][2];            /* by direction, of those */
-    mw_draft *broken[CP_STREAMS];             /* a graph break, a recompilation: its lines go on */
+    int serial[CP_STREAMS];        /* of programs without a compile id */
+    int last_stage[CP_STREAMS][2]; /* by direction, of those */
+    mw_draft *broken[CP_STREAMS];  /* a graph break, a recompilation: its lines go on */
     const char *broken_kind[CP_STREAMS];
 } cp_state;
 
@@ -171,7 +182,8 @@ void mw__cp_shape_set(cp_shape *s, int ndim, const int64_t *dim); /* keeps the d
 void mw__cp_shape_dtype(cp_shape *s, const char *name, int length);
 void mw__cp_shape_str(const cp_shape *s, mw_str *to); /* f32[8, 16] */
 /* The collective (or wait) that a callee names, or false. `ret_name` ends before the overload. */
-bool mw__cp_call_of(const char *callee, int length, mw_collective *ret_kind, const char **ret_args, bool *ret_old);
+bool mw__cp_call_of(const char *callee, int length, mw_collective *ret_kind, const char **ret_args,
+                    bool *ret_old);
 const char *mw__cp_from(cp_here *h, int64_t line); /* "line 3" */
 
 /* ---- events ---- */
@@ -181,20 +193,23 @@ bool mw__cp_event(cp_here *h); /* graph breaks, recompilations */
 cp_graph *mw__cp_graph(cp_here *h); /* of the line's rank; NULL without memory */
 void mw__cp_graph_clear(cp_graph *g);
 void mw__cp_graph_free(cp_graph *g);
-bool mw__cp_failed(cp_here *h, mw_status status); /* true: not OK; it is marked */
+bool mw__cp_failed(cp_here *h, mw_status status);                  /* true: not OK; it is marked */
 void mw__cp_statement(cp_here *h, const char *text, int64_t line); /* may hold several, by `;` */
-void mw__cp_inputs(cp_here *h, const char *text, int64_t length, int64_t line); /* def forward(...) */
+void mw__cp_inputs(cp_here *h, const char *text, int64_t length,
+                   int64_t line);            /* def forward(...) */
 void mw__cp_read_call(cp_here *h, int node); /* where it is one */
 bool mw__cp_table_row(cp_here *h);
 bool mw__cp_table_size(cp_here *h); /* `l_x_: (4, 3)` */
-void mw__cp_fill(cp_here *h); /* shapes that follow from others, and what the calls say */
-int mw__cp_in(const cp_graph *g, int node, int nth); /* its input, or -1 */
+void mw__cp_fill(cp_here *h);       /* shapes that follow from others, and what the calls say */
+int mw__cp_in(const cp_graph *g, int node, int nth);              /* its input, or -1 */
 int mw__cp_find(const cp_graph *g, const char *name, int length); /* or -1 */
 /* Past ops that only look at a value in another way. */
-bool mw__cp_is(const cp_node *n, const char *op); /* its op's name, whatever namespace and overload */
+bool mw__cp_is(const cp_node *n,
+               const char *op); /* its op's name, whatever namespace and overload */
 bool mw__cp_looks(const cp_node *n);
 int mw__cp_only_user(const cp_graph *g, int node); /* or -1 */
-int mw__cp_op(cp_here *h, const char *name, int length, const char *rhs, int64_t line); /* a node, or -1 */
+int mw__cp_op(cp_here *h, const char *name, int length, const char *rhs,
+              int64_t line); /* a node, or -1 */
 
 /* ---- groups ---- */
 void mw__cp_group_learn(cp_here *h, const char *name, int64_t size, int64_t line);
@@ -206,7 +221,8 @@ void mw__cp_tell(cp_here *h);   /* the graph, and clears it */
 void mw__cp_settle(cp_here *h); /* at the end: sizes that were read later, or never */
 void mw__cp_check_move(cp_here *h, int node, mw_draft *d, int64_t bytes);
 void mw__cp_check_graph(cp_here *h, mw_draft *d);
-int mw__cp_value(const cp_graph *g, int node, int64_t *ret_dim); /* of a collective: awaited, pieces joined; or -1 */
+int mw__cp_value(const cp_graph *g, int node,
+                 int64_t *ret_dim); /* of a collective: awaited, pieces joined; or -1 */
 int mw__cp_wait_of(const cp_graph *g, int node); /* or -1 */
 void mw__cp_mesh_learn(cp_here *h);
 void mw__cp_place(cp_here *h, int node); /* a redistribution of whole tensors, as Dynamo sees it */
@@ -222,8 +238,11 @@ typedef struct cp_same {
 } cp_same;
 
 /* A graph that says the same as one told before: its entries are counted. */
-bool mw__cp_told_before(cp_here *h, int64_t *ret_slot);
-void mw__cp_told_add(cp_here *h, int64_t slot, int64_t first, int64_t end);
+bool mw__cp_told_before(cp_here *h, uint64_t *ret_hash);
+/* A graph of the same compilation and stage, with as many collectives, that another rank has told.
+ */
+bool mw__cp_other_rank(cp_here *h, int collectives);
+void mw__cp_told_add(cp_here *h, uint64_t hash, int64_t first, int64_t end);
 cp_same mw__cp_same(cp_here *h, const cp_node *n, const char *direction);
 void mw__cp_moved_add(cp_here *h, const cp_call *c, const char *direction, mw_draft *d);
 /* Movements of earlier stages that this graph does without. */

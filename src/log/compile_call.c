@@ -29,7 +29,8 @@ static void read_splits(cp_here *h, cp_call *c, const mw_py *v, int64_t line)
     c->size_from = mw__explain_text(h->e, "one part for each rank in line %lld", (long long)line);
 }
 
-static void read_arg(cp_here *h, cp_call *c, const char *role, size_t n, const mw_py *v, int64_t line)
+static void read_arg(cp_here *h, cp_call *c, const char *role, size_t n, const mw_py *v,
+                     int64_t line)
 {
     if (n == 2 && memcmp(role, "in", 2) == 0) {
         c->nin = v->kind == MW_PY_LIST || v->kind == MW_PY_TUPLE ? v->count : 1;
@@ -67,17 +68,24 @@ void mw__cp_read_call(cp_here *h, int node)
     mw_collective kind;
     const char *args;
     bool old;
-    if (!n->callee_length || !mw__cp_call_of(n->callee, n->callee_length, &kind, &args, &old)) return;
+    if (!n->callee_length || !mw__cp_call_of(n->callee, n->callee_length, &kind, &args, &old))
+        return;
     n->kind = kind == MW_COLLECTIVE_NONE ? CP_WAIT : CP_MOVE;
     if (n->kind == CP_WAIT) return;
     cp_call *c = mw__arena_zalloc(&h->g->arena, sizeof *c);
     mw_py *py = NULL;
-    if (!c || mw__cp_failed(h, mw__py_read(n->rhs, n->rhs + n->rhs_length, mw__explain_scratch(h->e), &py))) {
+    if (!c || mw__cp_failed(
+                  h, mw__py_read(n->rhs, n->rhs + n->rhs_length, mw__explain_scratch(h->e), &py))) {
         h->e->failed = h->e->failed || !c;
         return;
     }
     n->call = c;
-    *c = (cp_call){.name = n->callee, .name_length = n->callee_length, .kind = kind, .nin = 1, .in_bytes = -1, .out_bytes = -1};
+    *c = (cp_call){.name = n->callee,
+                   .name_length = n->callee_length,
+                   .kind = kind,
+                   .nin = 1,
+                   .in_bytes = -1,
+                   .out_bytes = -1};
     const char *op = c->name, *end = op + c->name_length;
     if (end - op > 10 && strncmp(op, "torch.ops.", 10) == 0) c->name += 10, c->name_length -= 10;
     if (c->name_length > 8 && strncmp(end - 8, ".default", 8) == 0) c->name_length -= 8;

@@ -112,7 +112,8 @@ static const char *keep(cp_here *h, const char *text, int64_t length)
 static int add_node(cp_here *h, cp_kind kind, const char *name, int length, int64_t line)
 {
     cp_graph *g = h->g;
-    if (g->nnode >= NODES || mw__cp_failed(h, mw__grow(&g->node, &g->cap_node, g->nnode + 1, sizeof *g->node)))
+    if (g->nnode >= NODES ||
+        mw__cp_failed(h, mw__grow(&g->node, &g->cap_node, g->nnode + 1, sizeof *g->node)))
         return -1;
     int i = (int)g->nnode++;
     g->node[i] = (cp_node){.hash = name_hash(name, length),
@@ -135,7 +136,8 @@ static int add_node(cp_here *h, cp_kind kind, const char *name, int length, int6
 static void add_edge(cp_here *h, int from, int to)
 {
     cp_graph *g = h->g;
-    if (g->nedge >= EDGES || mw__cp_failed(h, mw__grow(&g->edge, &g->cap_edge, g->nedge + 1, sizeof *g->edge)))
+    if (g->nedge >= EDGES ||
+        mw__cp_failed(h, mw__grow(&g->edge, &g->cap_edge, g->nedge + 1, sizeof *g->edge)))
         return;
     cp_node *a = &g->node[from], *b = &g->node[to];
     g->edge[g->nedge] = (cp_edge){from, to, a->first_use};
@@ -208,14 +210,16 @@ bool mw__cp_is(const cp_node *n, const char *op)
 
 bool mw__cp_looks(const cp_node *n)
 {
-    static const char *const ops[] = {"view",   "_unsafe_view",  "reshape", "detach",  "alias",
-                                      "clone",  "contiguous",    "to_local", "squeeze", "unsqueeze",
-                                      "wait_tensor", "_wrap_tensor_autograd"};
+    static const char *const ops[] = {"view",       "_unsafe_view", "reshape",
+                                      "detach",     "alias",        "clone",
+                                      "contiguous", "to_local",     "squeeze",
+                                      "unsqueeze",  "wait_tensor",  "_wrap_tensor_autograd"};
     if (n->kind == CP_WAIT) return true;
     if (n->kind != CP_OP) return false;
     for (int i = 0; i < MW_COUNT(ops); i++)
         if (mw__cp_is(n, ops[i])) return true;
-    return n->callee_length == 0 && n->index < 0 && n->nin == 1 && (int64_t)mw__cp_ident(n->rhs) == n->rhs_length;
+    return n->callee_length == 0 && n->index < 0 && n->nin == 1 &&
+           (int64_t)mw__cp_ident(n->rhs) == n->rhs_length;
 }
 
 /* ---- statements --------------------------------------------------------------------------------
@@ -286,7 +290,8 @@ static void rebind(cp_here *h, int node)
 {
     cp_graph *g = h->g;
     cp_node *n = &g->node[node];
-    if (n->name_length || n->nin == 0 || (n->kind != CP_WAIT && !(n->call && n->call->here))) return;
+    if (n->name_length || n->nin == 0 || (n->kind != CP_WAIT && !(n->call && n->call->here)))
+        return;
     for (int i = 0; i < n->nin; i++) {
         const cp_node *in = &g->node[mw__cp_in(g, node, i)];
         if (!in->name_length) continue;
@@ -309,8 +314,8 @@ static void rebind(cp_here *h, int node)
     }
 }
 
-static int add_statement(cp_here *h, const char *name, int length, const cp_shape *shape, const char *rhs,
-                         const char *end, int64_t line)
+static int add_statement(cp_here *h, const char *name, int length, const cp_shape *shape,
+                         const char *rhs, const char *end, int64_t line)
 {
     int i = add_node(h, CP_OP, "", 0, line);
     if (i < 0) return -1;
@@ -365,7 +370,9 @@ static void code_shape(cp_here *h, int node)
     mw_py *py = NULL;
     int64_t dim[CP_DIMS];
     if (!strided && !other && !check) return;
-    if (mw__cp_failed(h, mw__py_read(n->rhs, n->rhs + n->rhs_length, mw__explain_scratch(h->e), &py))) return;
+    if (mw__cp_failed(h,
+                      mw__py_read(n->rhs, n->rhs + n->rhs_length, mw__explain_scratch(h->e), &py)))
+        return;
     const mw_py *sizes = mw__py_child(py, strided ? 0 : 1);
     int count = sizes ? mw__py_ints(sizes, dim, CP_DIMS) : -1, of = mw__cp_in(h->g, node, 0);
     if (!strided && of < 0) return;
@@ -374,7 +381,8 @@ static void code_shape(cp_here *h, int node)
     const mw_py *dtype = mw__py_key(py, "dtype");
     if (!dtype) dtype = mw__py_child(py, 2);
     if (strided && dtype && dtype->length < 40)
-        mw__cp_shape_dtype(&shape, dtype->name ? dtype->name : dtype->at, dtype->name ? dtype->name_length : (int)dtype->length);
+        mw__cp_shape_dtype(&shape, dtype->name ? dtype->name : dtype->at,
+                           dtype->name ? dtype->name_length : (int)dtype->length);
     cp_node *to = check ? &h->g->node[of] : n;
     if (check && to->shape.sized) return;
     to->shape = shape;
@@ -396,7 +404,8 @@ static void one_statement(cp_here *h, const char *at, const char *end, int64_t l
     const char *equals = n ? annotation(at + n, end, &shape) : end;
     if (n && equals < end && *equals == ',') { /* several */
         const char *stop = piece_end(equals, end, '=');
-        bool inputs = stop < end && (strstr(stop, "tree_flatten") || strncmp(skip(stop + 1, end), "args", 4) == 0);
+        bool inputs = stop < end && (strstr(stop, "tree_flatten") ||
+                                     strncmp(skip(stop + 1, end), "args", 4) == 0);
         for (const char *p = at; p < stop; p += (p < stop)) {
             int length = mw__cp_ident(p);
             if (length && inputs) add_input(h, p, length, &shape, line);
@@ -409,7 +418,9 @@ static void one_statement(cp_here *h, const char *at, const char *end, int64_t l
         if (end - rhs == 4 && strncmp(rhs, "None", 4) == 0) return;
         if (code && h->g->over) { /* get_args(): dtypes of inputs */
             int was = mw__cp_find(h->g, at, n);
-            int made = was >= 0 && strncmp(rhs, "rand_strided", 12) == 0 ? add_statement(h, "", 0, &shape, rhs, end, line) : -1;
+            int made = was >= 0 && strncmp(rhs, "rand_strided", 12) == 0
+                           ? add_statement(h, "", 0, &shape, rhs, end, line)
+                           : -1;
             if (made < 0) return;
             code_shape(h, made);
             cp_shape given = h->g->node[made].shape;
@@ -455,4 +466,6 @@ void mw__cp_inputs(cp_here *h, const char *text, int64_t length, int64_t line)
         at = skip(stop + (stop < end), end);
     }
     h->g->whole = true;
+    bool joint = mw__cp_find(h->g, "primals", 7) >= 0 && mw__cp_find(h->g, "tangents", 8) >= 0;
+    if (joint && !h->g->staged) h->g->stage = CP_JOINT;
 }

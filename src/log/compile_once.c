@@ -1,9 +1,9 @@
-/* One movement is printed by every stage that a program goes through (Dynamo, AOTAutograd, inductor)
- * and by every rank. It is counted where it is told first; a later stage tells it again, and where a
- * later stage does without it (several made into one, or none) it no longer counts.
+/* One movement is printed by every stage that a program goes through (Dynamo, AOTAutograd,
+ * inductor) and by every rank. It is counted where it is told first; a later stage tells it again,
+ * and where a later stage does without it (several made into one, or none) it no longer counts.
  *
- * Movements of one compilation and direction form a chain in the order of the text; a later graph is
- * matched along it by kind and bytes. */
+ * Movements of one compilation and direction form a chain in the order of the text; a later graph
+ * is matched along it by kind and bytes. */
 #include "log/compile.h"
 
 enum { SEARCHED = 1024 };
@@ -41,21 +41,19 @@ static uint64_t bit_of(const cp_here *h)
     return UINT64_C(1) << (h->stream & 63);
 }
 
-/* ---- whole graphs ------------------------------------------------------------------------------ */
+/* ---- whole graphs ------------------------------------------------------------------------------
+ */
 
-bool mw__cp_told_before(cp_here *h, int64_t *ret_slot)
+/* The slot of a graph; *ret_new where it was not there. -1 without memory. */
+static int64_t told_slot(cp_here *h, uint64_t hash, bool *ret_new)
 {
     cp_state *s = h->s;
-    cp_graph *g = h->g;
-    uint64_t hash = mw__hash(g->hash, g->unit, strlen(g->unit));
-    hash = mw__hash(hash, &g->stage, sizeof g->stage) | 1;
-    *ret_slot = -1;
     if ((s->ntold + 1) * 2 > s->cap_told) {
         int64_t cap = s->cap_told ? s->cap_told * 2 : 64;
         cp_told *table = mw__zalloc((size_t)cap * sizeof *table);
         if (!table) {
             h->e->failed = true;
-            return false;
+            return -1;
         }
         for (int64_t i = 0; i < s->cap_told; i++) {
             if (!s->told[i].hash) continue;
@@ -71,26 +69,60 @@ bool mw__cp_told_before(cp_here *h, int64_t *ret_slot)
     int64_t at = (int64_t)(hash >> 1) & (s->cap_told - 1);
     while (s->told[at].hash && s->told[at].hash != hash)
         at = (at + 1) & (s->cap_told - 1);
-    *ret_slot = at;
-    if (!s->told[at].hash) {
-        s->told[at].hash = hash;
-        s->ntold++;
-        return false;
-    }
+    *ret_new = s->told[at].hash == 0;
+    if (*ret_new) s->ntold++;
+    s->told[at].hash = hash;
+    return at;
+}
+
+bool mw__cp_told_before(cp_here *h, uint64_t *ret_hash)
+{
+    cp_graph *g = h->g;
+    uint64_t hash = mw__hash(g->hash, g->unit, strlen(g->unit));
+    bool fresh;
+    *ret_hash = mw__hash(hash, &g->stage, sizeof g->stage) | 1;
+    int64_t at = told_slot(h, *ret_hash, &fresh);
+    if (at < 0 || fresh) return false;
     mw_line line = {.number = g->first, .rank = g->rank, .text = "", .raw = ""};
-    for (int64_t i = s->told[at].first; i < s->told[at].end; i++)
+    for (int64_t i = h->s->told[at].first; i < h->s->told[at].end; i++)
         mw__draft_again(h->e->entry[i], &line);
     return true;
 }
 
-void mw__cp_told_add(cp_here *h, int64_t slot, int64_t first, int64_t end)
+bool mw__cp_other_rank(cp_here *h, int collectives)
 {
-    if (slot < 0) return;
-    h->s->told[slot].first = first;
-    h->s->told[slot].end = end;
+    cp_graph *g = h->g;
+    struct {
+        int stage, collectives;
+    } of = {g->stage, collectives};
+    uint64_t hash = mw__hash(13, &of, sizeof of);
+    hash = mw__hash(hash, g->unit, strlen(g->unit));
+    hash = mw__hash(hash, g->direction, strlen(g->direction)) | 1;
+    bool fresh;
+    int64_t at = told_slot(h, hash, &fresh);
+    if (at < 0) return false;
+    const mw_entry *before = fresh ? NULL : &h->e->entry[h->s->told[at].first]->entry;
+    uint64_t bit = g->rank >= 0 && g->rank < 64 ? UINT64_C(1) << g->rank : 0;
+    if (!before || !bit || !before->ranks || (before->ranks & bit)) {
+        h->s->told[at].first = h->e->nentry; /* of the entry that the caller makes */
+        return false;
+    }
+    mw_line line = {.number = g->first, .rank = g->rank, .text = "", .raw = ""};
+    mw__draft_again(h->e->entry[h->s->told[at].first], &line);
+    return true;
 }
 
-/* ---- movements --------------------------------------------------------------------------------- */
+void mw__cp_told_add(cp_here *h, uint64_t hash, int64_t first, int64_t end)
+{
+    bool fresh;
+    int64_t at = told_slot(h, hash, &fresh);
+    if (at < 0) return;
+    h->s->told[at].first = first;
+    h->s->told[at].end = end;
+}
+
+/* ---- movements ---------------------------------------------------------------------------------
+ */
 
 static cp_unit *unit_of(cp_here *h, const char *direction)
 {
@@ -127,7 +159,8 @@ static cp_unit *unit_of(cp_here *h, const char *direction)
 
 static bool fits(const cp_moved *m, const cp_call *c, uint64_t bit, cp_stage stage)
 {
-    return !m->place && m->kind == c->kind && !(m->ranks[stage] & bit) && (m->bytes < 0 || c->in_bytes < 0 || m->bytes == c->in_bytes);
+    return !m->place && m->kind == c->kind && !(m->ranks[stage] & bit) &&
+           (m->bytes < 0 || c->in_bytes < 0 || m->bytes == c->in_bytes);
 }
 
 /* From where the last one was found, once around. */
@@ -161,9 +194,15 @@ void mw__cp_moved_add(cp_here *h, const cp_call *c, const char *direction, mw_dr
 {
     cp_state *s = h->s;
     cp_unit *u = unit_of(h, direction);
-    if (!u || mw__cp_failed(h, mw__grow(&s->moved, &s->cap_moved, s->nmoved + 1, sizeof *s->moved))) return;
+    if (!u || mw__cp_failed(h, mw__grow(&s->moved, &s->cap_moved, s->nmoved + 1, sizeof *s->moved)))
+        return;
     int64_t at = s->nmoved++;
-    s->moved[at] = (cp_moved){.draft = d, .kind = c->kind, .bytes = c->in_bytes, .place = c->place, .stage = h->g->stage, .next = -1};
+    s->moved[at] = (cp_moved){.draft = d,
+                              .kind = c->kind,
+                              .bytes = c->in_bytes,
+                              .place = c->place,
+                              .stage = h->g->stage,
+                              .next = -1};
     s->moved[at].ranks[h->g->stage] = bit_of(h);
     if (u->tail >= 0)
         s->moved[u->tail].next = at;
@@ -187,8 +226,8 @@ static void withdraw_of(cp_here *h, const char *direction)
         entry->collective = NULL;
         entry->bytes = -1;
         mw__fact(m->draft, "later", MW_HOW_DERIVED, "a later graph of the same compilation",
-                 "%s, line %lld, does without it: it is not counted", h->g->title[0] ? h->g->title : "the graph",
-                 (long long)h->g->first);
+                 "%s, line %lld, does without it: it is not counted",
+                 h->g->title[0] ? h->g->title : "the graph", (long long)h->g->first);
     }
 }
 

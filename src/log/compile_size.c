@@ -26,7 +26,8 @@ static void size_of_name(cp_here *h, cp_call *c)
         if (strcmp(g->name, c->group) != 0 || !g->size) continue;
         c->size = g->size;
         c->size_how = MW_HOW_DERIVED;
-        c->size_from = mw__explain_text(h->e, "line %lld states it for the same group", (long long)g->line);
+        c->size_from =
+            mw__explain_text(h->e, "line %lld states it for the same group", (long long)g->line);
     }
 }
 
@@ -42,10 +43,11 @@ static void size_of_graph(cp_here *h, cp_call *c)
     if (c->size || h->s->mesh_ranks < 2) return;
     c->size = h->s->mesh_ranks;
     c->size_how = MW_HOW_ASSUMED;
-    c->size_from = mw__explain_text(h->e,
-                                    "whole and local size in line %lld are of a mesh of so many ranks; a call that "
-                                    "states the size of this group would settle it",
-                                    (long long)h->s->mesh_line);
+    c->size_from = mw__explain_text(
+        h->e,
+        "whole and local size in line %lld are of a mesh of so many ranks; a call that "
+        "states the size of this group would settle it",
+        (long long)h->s->mesh_line);
 }
 
 static void size_of_mesh(cp_here *h, cp_call *c)
@@ -55,9 +57,10 @@ static void size_of_mesh(cp_here *h, cp_call *c)
     if (c->size || !mesh || (!one && !is_world(c))) return;
     c->size = mw_mesh_ranks(mesh);
     c->size_how = MW_HOW_ASSUMED;
-    c->size_from = one ? "--mesh; a call that states the size of this group would settle it"
-                       : "--mesh, where group 0 is the first one made, that of all ranks; a call that states "
-                         "its size would settle it";
+    c->size_from =
+        one ? "--mesh; a call that states the size of this group would settle it"
+            : "--mesh, where group 0 is the first one made, that of all ranks; a call that states "
+              "its size would settle it";
 }
 
 void mw__cp_group_size(cp_here *h, cp_call *c, int64_t line)
@@ -69,7 +72,8 @@ void mw__cp_group_size(cp_here *h, cp_call *c, int64_t line)
     if (!c->size && known && grows && a % b == 0) {
         c->size = a / b;
         c->size_how = MW_HOW_DERIVED;
-        c->size_from = mw__explain_text(h->e, "the sizes before and after in line %lld", (long long)line);
+        c->size_from =
+            mw__explain_text(h->e, "the sizes before and after in line %lld", (long long)line);
         if (c->group[0]) mw__cp_group_learn(h, c->group, c->size, line);
     }
     if (!c->size && c->group[0]) size_of_name(h, c);
@@ -81,8 +85,7 @@ int64_t mw__cp_received(const cp_call *c)
 {
     int64_t whole = c->in_bytes;
     if (c->uneven || !c->size) return c->size == 1 ? 0 : -1;
-    if (c->kind == MW_COLLECTIVE_all_gather)
-        whole = c->out_bytes >= 0 ? c->out_bytes : -1;
+    if (c->kind == MW_COLLECTIVE_all_gather) whole = c->out_bytes >= 0 ? c->out_bytes : -1;
     if (whole < 0 && c->kind == MW_COLLECTIVE_all_gather && c->in_bytes >= 0 &&
         __builtin_mul_overflow(c->in_bytes, c->size, &whole))
         whole = -1;
@@ -109,7 +112,8 @@ static void fill_result(cp_node *n, const cp_shape *in)
 {
     const cp_call *c = n->call;
     cp_shape result = *in;
-    bool gather = c->kind == MW_COLLECTIVE_all_gather, scatter = c->kind == MW_COLLECTIVE_reduce_scatter;
+    bool gather = c->kind == MW_COLLECTIVE_all_gather,
+         scatter = c->kind == MW_COLLECTIVE_reduce_scatter;
     if (n->shape.sized || c->nin != 1) {
         take_shape(&n->shape, in);
         return;
@@ -139,7 +143,9 @@ static void fill_move(cp_here *h, int node)
     c->in_bytes = sum;
     bool fused = strstr(c->name, "fused_") != NULL;
     if (n->nin > 0 && !fused) fill_result(n, &g->node[mw__cp_in(g, node, 0)].shape);
-    c->out_bytes = c->nin == 1 && !fused ? n->shape.bytes : c->kind == MW_COLLECTIVE_all_reduce ? sum : -1;
+    c->out_bytes = c->nin == 1 && !fused                 ? n->shape.bytes
+                   : c->kind == MW_COLLECTIVE_all_reduce ? sum
+                                                         : -1;
     mw__cp_group_size(h, c, n->line);
     if (n->nin > 0 && !n->shape.sized && !fused) { /* the size of the group may be known by now */
         fill_result(n, &g->node[mw__cp_in(g, node, 0)].shape);
@@ -151,7 +157,9 @@ static void fill_move(cp_here *h, int node)
 static void fill_piece(const cp_graph *g, cp_node *n, int of)
 {
     const cp_call *c = g->node[of].call;
-    if (!c || n->shape.sized || n->index < 0 || n->index >= c->nin || c->kind != MW_COLLECTIVE_all_reduce) return;
+    if (!c || n->shape.sized || n->index < 0 || n->index >= c->nin ||
+        c->kind != MW_COLLECTIVE_all_reduce)
+        return;
     int in = mw__cp_in(g, of, n->index);
     if (in >= 0) n->shape = g->node[in].shape;
 }
@@ -162,16 +170,18 @@ void mw__cp_fill(cp_here *h)
     mw_dtype dtype = mw__explain_options(h->e)->dtype;
     for (int i = 0; i < g->nnode; i++) {
         cp_node *n = &g->node[i];
-        if (n->shape.sized && !n->shape.bits && dtype != MW_DTYPE_NONE && n->kind == CP_INPUT) {
-            mw__cp_shape_dtype(&n->shape, mw_dtype_name(dtype), (int)strlen(mw_dtype_name(dtype)));
-            g->assumed = true;
-        }
         int in = mw__cp_in(g, i, 0);
         if (n->call)
             fill_move(h, i);
         else if (in >= 0 && n->index >= 0)
             fill_piece(g, n, in);
-        else if (in >= 0 && (n->kind == CP_WAIT || n->callee_length == 0) && n->kind != CP_RETURN && n->nin == 1)
+        else if (in >= 0 && (n->kind == CP_WAIT || n->callee_length == 0) && n->kind != CP_RETURN &&
+                 n->nin == 1)
             take_shape(&n->shape, &g->node[in].shape);
+        if (n->shape.sized && !n->shape.bits && dtype != MW_DTYPE_NONE) {
+            mw__cp_shape_dtype(&n->shape, mw_dtype_name(dtype), (int)strlen(mw_dtype_name(dtype)));
+            g->assumed = true;
+            if (n->call) fill_move(h, i);
+        }
     }
 }

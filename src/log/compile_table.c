@@ -20,8 +20,8 @@ static const char *next_cell(const char *end)
 
 static bool is_row(const char *text)
 {
-    static const char *const kinds[] = {"placeholder ", "call_function ", "call_method ", "call_module ",
-                                        "get_attr ", "output "};
+    static const char *const kinds[] = {"placeholder ", "call_function ", "call_method ",
+                                        "call_module ", "get_attr ",      "output "};
     for (int i = 0; i < MW_COUNT(kinds); i++)
         if (strncmp(text, kinds[i], strlen(kinds[i])) == 0) return true;
     return false;
@@ -75,12 +75,14 @@ bool mw__cp_table_row(cp_here *h)
 bool mw__cp_table_size(cp_here *h)
 {
     const char *at = h->text;
-    int n = mw__cp_ident(at), node = n && strncmp(at + n, ": (", 3) == 0 ? mw__cp_find(h->g, at, n) : -1;
+    int n = mw__cp_ident(at),
+        node = n && strncmp(at + n, ": (", 3) == 0 ? mw__cp_find(h->g, at, n) : -1;
     int64_t dim[CP_DIMS];
     mw_py *py = NULL;
     if (node < 0) return false;
     const char *sizes = at + n + 2;
-    if (mw__cp_failed(h, mw__py_read(sizes, sizes + strlen(sizes), mw__explain_scratch(h->e), &py))) return true;
+    if (mw__cp_failed(h, mw__py_read(sizes, sizes + strlen(sizes), mw__explain_scratch(h->e), &py)))
+        return true;
     int count = mw__py_ints(py, dim, CP_DIMS);
     if (count >= 0) mw__cp_shape_set(&h->g->node[node].shape, count, dim);
     return true;

@@ -1,14 +1,17 @@
-/* The entries of a graph: one for the graph, one for each of its collectives, with what each receives
- * and on whose account. Shapes in these graphs are of one rank; the exception, whole tensors in
- * Dynamo's graphs, is marked in their annotation. */
+/* The entries of a graph: one for the graph, one for each of its collectives, with what each
+ * receives and on whose account. Shapes in these graphs are of one rank; the exception, whole
+ * tensors in Dynamo's graphs, is marked in their annotation. */
 #include "log/compile.h"
 
 #include <stdio.h>
 
 const char *const mw__cp_stage_words[CP_STAGES] = {
-    [CP_DYNAMO] = "Dynamo's graph",           [CP_PRE_GRAD] = "inductor's graph before its passes",
-    [CP_JOINT] = "AOTAutograd's joint graph", [CP_AOT] = "AOTAutograd's graph",
-    [CP_POST_GRAD] = "inductor's graph after its passes", [CP_CODE] = "inductor's code",
+    [CP_DYNAMO] = "Dynamo's graph",
+    [CP_PRE_GRAD] = "inductor's graph before its passes",
+    [CP_JOINT] = "AOTAutograd's joint graph",
+    [CP_AOT] = "AOTAutograd's graph",
+    [CP_POST_GRAD] = "inductor's graph after its passes",
+    [CP_CODE] = "inductor's code",
 };
 
 static const struct {
@@ -34,7 +37,8 @@ static const char *hook_of(const char *source)
         const char *stop = strstr(source, ", code:");
         if (!at || (stop && at > stop)) continue;
         size_t n = strlen(hooks[i].function);
-        if (n && !(in && strncmp(in + 4, hooks[i].function, n) == 0 && !mw__cp_word(in[4 + n]))) continue;
+        if (n && !(in && strncmp(in + 4, hooks[i].function, n) == 0 && !mw__cp_word(in[4 + n])))
+            continue;
         return hooks[i].says;
     }
     return NULL;
@@ -44,20 +48,25 @@ void mw__cp_tell_source(cp_here *h, mw_draft *d, const cp_node *n)
 {
     const char *from = mw__cp_from(h, n->line);
     if (!n->source) {
-        mw__missing(h->e, "the source line of the collective in line %lld: no `# File:` stands above it", (long long)n->line);
+        mw__missing(h->e, "the source lines of collectives that no `# File:` comment stands above");
         return;
     }
     const char *stop = strstr(n->source, ", code: ");
     int length = stop ? (int)(stop - n->source) : (int)strlen(n->source);
-    mw__fact(d, "source line", MW_HOW_STATED, "the `# File:` above it", "%.*s", MW_MIN(length, 600), n->source);
-    if (stop) mw__fact(d, "source code", MW_HOW_STATED, "the `# File:` above it", "%.400s", stop + 8);
+    mw__fact(d, "source line", MW_HOW_STATED, "the `# File:` above it", "%.*s", MW_MIN(length, 600),
+             n->source);
+    if (stop)
+        mw__fact(d, "source code", MW_HOW_STATED, "the `# File:` above it", "%.400s", stop + 8);
     const char *hook = hook_of(n->source);
-    if (hook) mw__fact(d, "hook", MW_HOW_DERIVED, "what stands in that file of PyTorch", "%s", hook);
+    if (hook)
+        mw__fact(d, "hook", MW_HOW_DERIVED, "what stands in that file of PyTorch", "%s", hook);
     if (n->user && n->user != n->source) {
         const char *end = strstr(n->user, ", code: ");
-        mw__fact(d, "program's line before it", MW_HOW_DERIVED, "the last `# File:` outside PyTorch",
+        mw__fact(d, "program's line before it", MW_HOW_DERIVED,
+                 "the last `# File:` outside PyTorch",
                  "%.*s%s%.300s; which line calls the hook is not printed, only the innermost frame",
-                 end ? (int)MW_MIN(end - n->user, 600) : 600, n->user, end ? ": " : "", end ? end + 8 : "");
+                 end ? (int)MW_MIN(end - n->user, 600) : 600, n->user, end ? ": " : "",
+                 end ? end + 8 : "");
     }
     if (strcmp(mw__cp_direction(h->g, n), "backward") == 0)
         mw__fact(d, "source line is", MW_HOW_DERIVED, from,
@@ -86,13 +95,17 @@ static void tell_neighbours(cp_here *h, mw_draft *d, int node)
     int64_t dim;
     char word[64];
     int made = mw__cp_in(g, node, 0), value = mw__cp_value(g, node, &dim);
-    for (int i = 0; i < 64 && made >= 0 && mw__cp_looks(&g->node[made]) && g->node[made].nin == 1; i++)
+    for (int i = 0; i < 64 && made >= 0 && mw__cp_looks(&g->node[made]) && g->node[made].nin == 1;
+         i++)
         made = mw__cp_in(g, made, 0);
     if (made >= 0 && g->node[made].callee_length) {
         op_word(&g->node[made], word, sizeof word);
-        mw__fact(d, "of the result of", MW_HOW_DERIVED, "who made its input", "%s in line %lld", word, (long long)g->node[made].line);
+        mw__fact(d, "of the result of", MW_HOW_DERIVED, "who made its input", "%s in line %lld",
+                 word, (long long)g->node[made].line);
     } else if (made >= 0 && g->node[made].kind == CP_INPUT) {
-        mw__fact(d, "of the result of", MW_HOW_DERIVED, "who made its input", "an input of the graph, %.*s", MW_MIN(g->node[made].name_length, 200), g->node[made].name);
+        mw__fact(d, "of the result of", MW_HOW_DERIVED, "who made its input",
+                 "an input of the graph, %.*s", MW_MIN(g->node[made].name_length, 200),
+                 g->node[made].name);
     }
     int use = g->node[value].first_use;
     while (use >= 0 && g->edge[use].next_use >= 0)
@@ -100,14 +113,17 @@ static void tell_neighbours(cp_here *h, mw_draft *d, int node)
     if (use < 0) return;
     const cp_node *user = &g->node[g->edge[use].to];
     if (user->kind == CP_RETURN)
-        mw__fact(d, "first used by", MW_HOW_DERIVED, "who reads its result", "nobody here: the graph returns it");
+        mw__fact(d, "first used by", MW_HOW_DERIVED, "who reads its result",
+                 "nobody here: the graph returns it");
     else if (user->callee_length) {
         op_word(user, word, sizeof word);
-        mw__fact(d, "first used by", MW_HOW_DERIVED, "who reads its result", "%s in line %lld", word, (long long)user->line);
+        mw__fact(d, "first used by", MW_HOW_DERIVED, "who reads its result", "%s in line %lld",
+                 word, (long long)user->line);
     }
 }
 
-/* ---- a collective ------------------------------------------------------------------------------ */
+/* ---- a collective ------------------------------------------------------------------------------
+ */
 
 static void tell_wait(cp_here *h, mw_draft *d, int node)
 {
@@ -115,21 +131,26 @@ static void tell_wait(cp_here *h, mw_draft *d, int node)
     int wait = mw__cp_wait_of(g, node);
     if (wait >= 0) {
         mw__fact(d, "wait", MW_HOW_DERIVED, "who reads its result",
-                 "line %lld: the end of this movement, not another one", (long long)g->node[wait].line);
+                 "line %lld: the end of this movement, not another one",
+                 (long long)g->node[wait].line);
         mw_entry *entry = mw__draft_entry(d);
         if (entry && g->node[wait].line == entry->last + 1) mw__draft_last(d, g->node[wait].line);
         return;
     }
     if (!g->over) {
-        mw__fact(d, "wait", MW_HOW_DERIVED, "the text ends before the graph's return", "none up to where the graph is cut");
+        mw__fact(d, "wait", MW_HOW_DERIVED, "the text ends before the graph's return",
+                 "none up to where the graph is cut");
         return;
     }
     int use = g->node[node].first_use;
-    bool returned = use >= 0 && g->node[g->edge[use].to].kind == CP_RETURN && g->edge[use].next_use < 0;
-    mw__fact(d, "wait", MW_HOW_DERIVED, "who reads its result", "%s",
-             returned ? "none here: the graph returns it while it runs, and it is awaited where it is used"
-             : use < 0 ? "none: nothing reads the result"
-                       : "none in this graph");
+    bool returned =
+        use >= 0 && g->node[g->edge[use].to].kind == CP_RETURN && g->edge[use].next_use < 0;
+    mw__fact(
+        d, "wait", MW_HOW_DERIVED, "who reads its result", "%s",
+        returned
+            ? "none here: the graph returns it while it runs, and it is awaited where it is used"
+        : use < 0 ? "none: nothing reads the result"
+                  : "none in this graph");
 }
 
 static const char *local_text(cp_here *h, int node)
@@ -142,7 +163,7 @@ static const char *local_text(cp_here *h, int node)
         mw__cp_shape_str(&g->node[mw__cp_in(g, node, i)].shape, &text);
     }
     if (n->call->nin > 8) mw__str_printf(&text, " and %d more", n->call->nin - 8);
-    const char *made = mw__explain_text(h->e, "%s", text.length ? mw__str_text(&text) : "a tensor");
+    const char *made = mw__explain_text(h->e, "%s", text.length ? mw__str_text(&text) : "tensor");
     mw__str_done(&text);
     return made ? made : "";
 }
@@ -157,19 +178,24 @@ static void tell_shapes(cp_here *h, mw_draft *d, int node, const char *local)
     bool known = in >= 0 && g->node[in].shape.sized;
     mw_how how = g->assumed ? MW_HOW_ASSUMED : MW_HOW_STATED;
     if (known)
-        mw__fact(d, "local input", how, g->assumed ? "--dtype; the graph's annotations would settle it" : mw__cp_from(h, g->node[in].line),
+        mw__fact(d, "local input", how,
+                 g->assumed ? "--dtype; the graph's annotations would settle it"
+                            : mw__cp_from(h, g->node[in].line),
                  "%s", local);
     if (n->shape.sized && c->nin == 1) {
         mw__cp_shape_str(&n->shape, &out);
         mw__fact(d, "local result", how, mw__cp_from(h, n->line), "%s", mw__str_text(&out));
     }
     if (known || n->shape.sized)
-        mw__fact(d, "shapes are", MW_HOW_DERIVED, "collectives stand in graphs of one rank's tensors",
+        mw__fact(d, "shapes are", MW_HOW_DERIVED,
+                 "collectives stand in graphs of one rank's tensors",
                  "local: what one rank holds, not the whole tensor");
     if (c->in_bytes >= 0)
-        mw__fact(d, "bytes that go in", MW_HOW_DERIVED, "local shape times dtype", "%lld B", (long long)c->in_bytes);
+        mw__fact(d, "bytes that go in", MW_HOW_DERIVED, "local shape times dtype", "%lld B",
+                 (long long)c->in_bytes);
     if (c->out_bytes >= 0)
-        mw__fact(d, "bytes that come out", MW_HOW_DERIVED, "local shape times dtype", "%lld B", (long long)c->out_bytes);
+        mw__fact(d, "bytes that come out", MW_HOW_DERIVED, "local shape times dtype", "%lld B",
+                 (long long)c->out_bytes);
     mw__str_done(&out);
 }
 
@@ -178,9 +204,11 @@ static void tell_gathered_dim(cp_here *h, mw_draft *d, int node)
     int64_t dim;
     const cp_graph *g = h->g;
     (void)mw__cp_value(g, node, &dim);
-    if (g->node[node].call->kind == MW_COLLECTIVE_all_gather && g->node[node].call->nin == 1 && g->stage != CP_CODE)
+    if (g->node[node].call->kind == MW_COLLECTIVE_all_gather && g->node[node].call->nin == 1 &&
+        g->stage != CP_CODE)
         mw__fact(d, "gathered dim", MW_HOW_DERIVED,
-                 dim ? "pieces are taken apart along dim 0 and put together along this one" : "pieces stand one after the other",
+                 dim ? "pieces are taken apart along dim 0 and put together along this one"
+                     : "pieces stand one after the other",
                  "%lld", (long long)dim);
 }
 
@@ -188,9 +216,14 @@ static bool want_later(cp_here *h, mw_draft *d, const cp_call *c, int64_t line)
 {
     cp_state *s = h->s;
     if (c->size || c->uneven || !c->group[0] || !d) return false;
-    if (mw__cp_failed(h, mw__grow(&s->wanted, &s->cap_wanted, s->nwanted + 1, sizeof *s->wanted))) return false;
+    if (mw__cp_failed(h, mw__grow(&s->wanted, &s->cap_wanted, s->nwanted + 1, sizeof *s->wanted)))
+        return false;
     cp_wanted *w = &s->wanted[s->nwanted++];
-    *w = (cp_wanted){.draft = d, .kind = c->kind, .in_bytes = c->in_bytes, .out_bytes = c->out_bytes, .line = line};
+    *w = (cp_wanted){.draft = d,
+                     .kind = c->kind,
+                     .in_bytes = c->in_bytes,
+                     .out_bytes = c->out_bytes,
+                     .line = line};
     memcpy(w->group, c->group, sizeof w->group);
     return true;
 }
@@ -200,54 +233,76 @@ static void tell_bytes(cp_here *h, mw_draft *d, const cp_node *n, int64_t bytes)
     const cp_call *c = n->call;
     bool assumed = c->size_how == MW_HOW_ASSUMED || h->g->assumed;
     if (bytes >= 0) {
-        const char *from = mw__explain_text(h->e, "%s, n = %lld (%s)%s", mw__collective_formula(c->kind), (long long)c->size,
-                                            c->size_from ? c->size_from : "", h->g->assumed ? ", dtype of --dtype" : "");
-        mw__fact(d, "received per rank", assumed ? MW_HOW_ASSUMED : MW_HOW_DERIVED, from ? from : "", "%lld B", (long long)bytes);
+        const char *from = mw__explain_text(
+            h->e, "%s, n = %lld (%s)%s", mw__collective_formula(c->kind), (long long)c->size,
+            c->size_from ? c->size_from : "", h->g->assumed ? ", dtype of --dtype" : "");
+        mw__fact(d, "received per rank", assumed ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
+                 from ? from : "", "%lld B", (long long)bytes);
         return;
     }
     if (!c->size && want_later(h, d, c, n->line)) return;
     if (c->uneven)
-        mw__missing(h->e, "what a rank receives in the all_to_all of line %lld: its parts differ, and which is the rank's own is not said",
+        mw__missing(h->e,
+                    "what a rank receives in the all_to_all of line %lld: its parts differ, and "
+                    "which is the rank's own is not said",
                     (long long)n->line);
     else
-        mw__missing(h->e, "the bytes of the %s in line %lld: %s", mw__collective_words(c->kind), (long long)n->line,
+        mw__missing(h->e, "the bytes of the %s in line %lld: %s", mw__collective_words(c->kind),
+                    (long long)n->line,
                     !c->size ? "neither group nor its size can be read"
-                    : n->shape.sized && n->shape.ndim < 0 ? "a size is a symbol, and its value is not printed"
-                    : n->shape.sized ? "the dtype is not printed (--dtype would give it)"
-                                     : "shapes are not printed (TORCH_LOGS=aot_graphs prints them)");
+                    : n->shape.sized && n->shape.ndim < 0
+                        ? "a size is a symbol, and its value is not printed"
+                    : n->shape.sized
+                        ? "the dtype is not printed (--dtype would give it)"
+                        : "shapes are not printed (TORCH_LOGS=aot_graphs prints them)");
+}
+
+/* "style.py:298 in _prepare_output_fn" of a whole `# File:` text. */
+static int short_source(const char *source, const char **ret)
+{
+    const char *stop = strstr(source, ", code: ");
+    int length = stop ? (int)(stop - source) : (int)strlen(source);
+    *ret = source;
+    for (int i = 0; i < length && source[i] != ':'; i++)
+        if (source[i] == '/') *ret = source + i + 1;
+    return MW_MIN((int)(source + length - *ret), 200);
 }
 
 static const char *sentence(cp_here *h, const cp_node *n, const char *local, int64_t bytes)
 {
     const cp_call *c = n->call;
-    const char *where = n->source ? n->source : "";
-    const char *stop = strstr(where, ", code: ");
+    const char *where = "", *before = "";
     char group[80] = "", each[64] = "";
+    int length = n->source ? short_source(n->source, &where) : 0;
+    int user = n->user && n->user != n->source ? short_source(n->user, &before) : 0;
     if (c->size)
         (void)snprintf(group, sizeof group, " between %lld ranks", (long long)c->size);
     else if (c->group[0])
         (void)snprintf(group, sizeof group, " in group %s", c->group);
-    if (bytes >= 0) (void)snprintf(each, sizeof each, ": %lld B received per rank and run", (long long)bytes);
-    return mw__explain_text(h->e, "One %s of a local %s%s%s%s%.*s.", mw__collective_words(c->kind), local, group, each,
-                            *where ? ", for " : "", stop ? (int)MW_MIN(stop - where, 300) : (int)MW_MIN(strlen(where), 300), where);
+    if (bytes >= 0)
+        (void)snprintf(each, sizeof each, ": %lld B received per rank and run", (long long)bytes);
+    return mw__explain_text(h->e, "One %s of a local %s%s%s%s%.*s%s%.*s%s.",
+                            mw__collective_words(c->kind), local, group, each,
+                            length ? ", for " : "", length, where, user ? " (after " : "", user,
+                            before, user ? ")" : "");
 }
 
-static void tell_again(cp_here *h, const cp_node *n, const mw_line *line, cp_same same)
+/* Told at an earlier stage, or by another rank. true: nothing is left to say. */
+static bool told_again(const mw_line *line, cp_same same)
 {
-    const mw_entry *before = mw__draft_entry(same.draft);
-    if (same.rank) { /* another rank, the same stage */
-        mw__draft_again(same.draft, line);
-        return;
-    }
-    if (same.told) return;
-    mw_draft *d = mw__draft(h->e, line, "compile", "collective");
-    mw__fact(d, "collective", MW_HOW_STATED, mw__cp_from(h, n->line), "%.*s", MW_MIN(n->call->name_length, 200), n->call->name);
-    mw__fact(d, "same as", MW_HOW_DERIVED, "one compilation goes through several stages, in this order",
-             "line %lld: one movement, told again at a later stage", (long long)(before ? before->first : 0));
-    mw__draft_direction(d, mw__cp_direction(h->g, n));
+    if (same.rank) mw__draft_again(same.draft, line);
+    return same.rank || (same.draft && same.told);
+}
+
+static void say_again(cp_here *h, mw_draft *d, const cp_node *n, const mw_entry *before)
+{
+    long long line = (long long)(before ? before->first : 0);
+    mw__fact(d, "same as", MW_HOW_DERIVED,
+             "one compilation goes through several stages, in the order of the text",
+             "line %lld: one movement, told again at a later stage", line);
     mw__draft_weight(d, 4);
-    mw__draft_says(d, "The %s of line %lld again, in %s: not another movement.", mw__collective_words(n->call->kind),
-                   (long long)(before ? before->first : 0), mw__cp_stage_words[h->g->stage]);
+    mw__draft_says(d, "The %s of line %lld again, in %s: not another movement.",
+                   mw__collective_words(n->call->kind), line, mw__cp_stage_words[h->g->stage]);
 }
 
 static bool tell_move(cp_here *h, int node)
@@ -258,10 +313,7 @@ static bool tell_move(cp_here *h, int node)
     const char *direction = mw__cp_direction(g, n);
     mw_line line = {.number = n->line, .rank = g->rank, .text = "", .raw = ""};
     cp_same same = mw__cp_same(h, n, direction);
-    if (same.draft) {
-        tell_again(h, n, &line, same);
-        return false;
-    }
+    if (told_again(&line, same)) return false;
     mw_draft *d = mw__draft(h->e, &line, "compile", "collective");
     const char *from = mw__cp_from(h, n->line), *local = local_text(h, node);
     int64_t bytes = mw__cp_received(c);
@@ -269,7 +321,9 @@ static bool tell_move(cp_here *h, int node)
     mw__fact(d, "collective", MW_HOW_STATED, from, "%.*s", MW_MIN(c->name_length, 200), c->name);
     if (c->reduce[0]) mw__fact(d, "reduction", MW_HOW_STATED, from, "%s", c->reduce);
     if (c->group[0]) mw__fact(d, "group", MW_HOW_STATED, from, "%s", c->group);
-    if (c->size) mw__fact(d, "group size", c->size_how, c->size_from ? c->size_from : "", "%lld", (long long)c->size);
+    if (c->size)
+        mw__fact(d, "group size", c->size_how, c->size_from ? c->size_from : "", "%lld",
+                 (long long)c->size);
     if (c->nin > 1) mw__fact(d, "tensors", MW_HOW_STATED, from, "%d, in one call", c->nin);
     tell_shapes(h, d, node, local);
     tell_gathered_dim(h, d, node);
@@ -277,16 +331,21 @@ static bool tell_move(cp_here *h, int node)
     tell_neighbours(h, d, node);
     if (*direction)
         mw__fact(d, "direction", g->stage == CP_JOINT ? MW_HOW_DERIVED : g->direction_how,
-                 g->stage == CP_JOINT                    ? "whether it comes from a tangent"
+                 g->stage == CP_JOINT                ? "whether it comes from a tangent"
                  : g->direction_how == MW_HOW_STATED ? "the graph's title"
                                                      : "tangents among the graph's inputs, or none",
                  "%s", direction);
     tell_wait(h, d, node);
+    mw__draft_direction(d, direction);
+    if (same.draft) {
+        if (bytes >= 0) tell_bytes(h, d, n, bytes);
+        say_again(h, d, n, mw__draft_entry(same.draft));
+        return false;
+    }
     if (mw__cp_in(g, node, 0) >= 0 && g->node[mw__cp_in(g, node, 0)].callee_length)
         op_word(&g->node[mw__cp_in(g, node, 0)], op, sizeof op);
     if (c->group[0]) (void)snprintf(axis, sizeof axis, "group %s", c->group);
     mw__draft_moved(d, mw__collective_name(c->kind), axis, op, bytes);
-    mw__draft_direction(d, direction);
     mw__draft_weight(d, 30);
     const char *says = sentence(h, n, local, bytes);
     mw__draft_says(d, "%s", says ? says : "");
@@ -303,7 +362,9 @@ static void tell_lone_wait(cp_here *h, int node)
     const cp_node *n = &g->node[node];
     int of = mw__cp_in(g, node, 0);
     for (int i = 0; i < 64 && of >= 0 && !g->node[of].call && g->node[of].nin == 1; i++) {
-        if (g->node[of].index >= 0 && g->node[of].nin == 1 && mw__cp_in(g, of, 0) >= 0 && g->node[mw__cp_in(g, of, 0)].call) return;
+        if (g->node[of].index >= 0 && g->node[of].nin == 1 && mw__cp_in(g, of, 0) >= 0 &&
+            g->node[mw__cp_in(g, of, 0)].call)
+            return;
         of = mw__cp_in(g, of, 0);
     }
     if (of >= 0 && g->node[of].kind != CP_INPUT) return;
@@ -311,13 +372,17 @@ static void tell_lone_wait(cp_here *h, int node)
     mw_line line = {.number = n->line, .rank = g->rank, .text = "", .raw = ""};
     mw_draft *d = mw__draft(h->e, &line, "compile", "wait");
     mw__draft_says(d, "Waits for %s: the collective was started %s; waiting moves nothing.",
-                   of >= 0 ? "an input of the graph" : "a collective", of >= 0 ? "before the graph, in an earlier one or outside of graphs" : "above what the text holds");
+                   of >= 0 ? "an input of the graph" : "a collective",
+                   of >= 0 ? "before the graph, in an earlier one or outside of graphs"
+                           : "above what the text holds");
     mw__draft_weight(d, 6);
     mw__draft_direction(d, mw__cp_direction(g, n));
-    mw__missing(h->e, "which collective line %lld waits for: it is not in the text", (long long)n->line);
+    mw__missing(h->e, "which collective line %lld waits for: it is not in the text",
+                (long long)n->line);
 }
 
-/* ---- the graph --------------------------------------------------------------------------------- */
+/* ---- the graph ---------------------------------------------------------------------------------
+ */
 
 static void find_direction(cp_graph *g)
 {
@@ -333,7 +398,8 @@ static void find_direction(cp_graph *g)
     }
 }
 
-/* Programs without a compile id are told apart by their stages: an earlier one again is a new one. */
+/* Programs without a compile id are told apart by their stages: an earlier one again is a new one.
+ */
 static void find_unit(cp_here *h)
 {
     cp_graph *g = h->g;
@@ -363,46 +429,86 @@ static int count_moves(const cp_graph *g, int64_t *ret_bytes, int *ret_unknown)
     return n;
 }
 
+/* Whole tensors: redistributions are shown, what ops do on their own is not. */
+static void tell_whole(cp_here *h, mw_draft *d)
+{
+    const cp_graph *g = h->g;
+    cp_state *s = h->s;
+    s->later = s->later || g->stage > CP_PRE_GRAD;
+    for (int i = 0; i < g->nnode; i++) {
+        if (!g->node[i].shape.placed) continue;
+        mw__fact(d, "DTensors", MW_HOW_DERIVED, "their annotations name placements",
+                 "whole, with placements: what moves is shown as a redistribution, and what an op "
+                 "redistributes by itself is not shown");
+        if (!s->dtensor_line) s->dtensor_line = g->first;
+        return;
+    }
+}
+
 static mw_draft *tell_graph(cp_here *h)
 {
     cp_graph *g = h->g;
     int64_t bytes;
     int unknown, n = count_moves(g, &bytes, &unknown);
     mw_line line = {.number = g->first, .rank = g->rank, .text = "", .raw = ""};
+    if (mw__cp_other_rank(h, n)) return NULL;
     mw_draft *d = mw__draft(h->e, &line, "compile", "graph");
     const char *from = mw__cp_from(h, g->first);
     char each[80] = "";
+    bool both = g->title[0] && g->staged;
     if (g->title[0]) mw__fact(d, "title", MW_HOW_STATED, from, "%s", g->title);
-    if (g->staged) mw__fact(d, "stage", MW_HOW_DERIVED, "its title or log", "%s", mw__cp_stage_words[g->stage]);
+    if (g->staged)
+        mw__fact(d, "stage", MW_HOW_DERIVED, "its title or log", "%s",
+                 mw__cp_stage_words[g->stage]);
     if (g->unit[0] && g->unit[0] != '#')
-        mw__fact(d, "compilation", MW_HOW_STATED, from, "%s: frame, and how often it was compiled before", g->unit);
+        mw__fact(d, "compilation", MW_HOW_STATED, from,
+                 "%s: frame, and how often it was compiled before", g->unit);
     mw__fact(d, "printed", MW_HOW_DERIVED, "graphs are logged where they are traced",
-             "once, when the program was compiled: nothing moved then, and each run of the graph moves it all");
+             "once, when the program was compiled: nothing moved then, and each run of the graph "
+             "moves it all");
+    tell_whole(h, d);
     mw__fact(d, "collectives", MW_HOW_DERIVED, "calls in the graph, waits not counted", "%d", n);
-    if (n && !unknown) mw__fact(d, "received per rank and run", MW_HOW_DERIVED, "the sum over its collectives", "%lld B", (long long)bytes);
-    if (*g->direction) mw__fact(d, "direction", g->direction_how, g->direction_how == MW_HOW_STATED ? "its title" : "tangents among its inputs, or none", "%s", g->direction);
+    if (n && !unknown)
+        mw__fact(d, "received per rank and run", MW_HOW_DERIVED, "the sum over its collectives",
+                 "%lld B", (long long)bytes);
+    if (*g->direction)
+        mw__fact(d, "direction", g->direction_how,
+                 g->direction_how == MW_HOW_STATED ? "its title"
+                                                   : "tangents among its inputs, or none",
+                 "%s", g->direction);
     if (!g->over || !g->whole)
-        mw__missing(h->e, "%s of the graph in line %lld: the text is cut", !g->whole ? "the inputs" : "the end", (long long)g->first);
-    if (n && !unknown) (void)snprintf(each, sizeof each, ", %lld B received per rank each time it runs", (long long)bytes);
-    mw__draft_says(d, "%s%s%s%s: %d collective%s%s; it is printed once, when it is compiled, and nothing moves then.",
-                   g->title[0] ? g->title : "A graph", g->staged ? " (" : "", g->staged ? mw__cp_stage_words[g->stage] : "",
-                   g->staged ? ")" : "", n, n == 1 ? "" : "s", each);
+        mw__missing(h->e, "%s of the graph in line %lld: the text is cut",
+                    !g->whole ? "the inputs" : "the end", (long long)g->first);
+    if (n && !unknown)
+        (void)snprintf(each, sizeof each, ", %lld B received per rank each time it runs",
+                       (long long)bytes);
+    mw__draft_says(d,
+                   "%s%s%s%s: %d collective%s%s; it is printed once, when it is compiled, and "
+                   "nothing moves then.",
+                   g->title[0] ? g->title
+                   : g->staged ? mw__cp_stage_words[g->stage]
+                               : "A graph",
+                   both ? " (" : "", both ? mw__cp_stage_words[g->stage] : "", both ? ")" : "", n,
+                   n == 1 ? "" : "s", each);
     mw__draft_direction(d, g->direction);
     mw__draft_weight(d, n ? 20 : 3);
-    if (n) mw__missing(h->e, "how often the compiled graphs run: they are printed when they are compiled, not at each step");
+    if (n)
+        mw__missing(h->e, "how often the compiled graphs run: they are printed when they are "
+                          "compiled, not at each step");
     return d;
 }
 
 void mw__cp_tell(cp_here *h)
 {
     cp_graph *g = h->g;
-    int64_t slot, first = h->e->nentry;
+    int64_t first = h->e->nentry;
+    uint64_t hash;
     if (g->nnode == 0) {
         mw__cp_graph_clear(g);
         return;
     }
     find_direction(g);
-    if (!mw__cp_told_before(h, &slot)) {
+    if (!mw__cp_told_before(h, &hash)) {
         bool fresh = false;
         find_unit(h);
         mw__cp_mesh_learn(h);
@@ -415,7 +521,7 @@ void mw__cp_tell(cp_here *h)
         }
         if (fresh) mw__cp_check_graph(h, d);
         mw__cp_withdraw(h);
-        mw__cp_told_add(h, slot, first, h->e->nentry);
+        mw__cp_told_add(h, hash, first, h->e->nentry);
     }
     mw__cp_graph_clear(g);
 }
@@ -430,20 +536,32 @@ void mw__cp_settle(cp_here *h)
         mw__cp_group_size(h, &c, w->line);
         int64_t bytes = mw__cp_received(&c);
         mw_entry *entry = mw__draft_entry(w->draft);
-        if (c.size) mw__fact(w->draft, "group size", c.size_how, c.size_from ? c.size_from : "", "%lld", (long long)c.size);
+        if (c.size)
+            mw__fact(w->draft, "group size", c.size_how, c.size_from ? c.size_from : "", "%lld",
+                     (long long)c.size);
         if (bytes >= 0) {
-            mw__fact(w->draft, "received per rank", c.size_how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
+            mw__fact(w->draft, "received per rank",
+                     c.size_how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED : MW_HOW_DERIVED,
                      mw__collective_formula(c.kind), "%lld B", (long long)bytes);
             if (entry && entry->collective) entry->bytes = bytes;
         } else if (!c.size) {
             mw__missing(h->e,
-                        "the group size of the %s in line %lld, so its bytes: the text names group %s only (--mesh tp=2 "
+                        "the group size of the %s in line %lld, so its bytes: the text names group "
+                        "%s only (--mesh tp=2 "
                         "would give it, or a call in the text that states the size of that group)",
                         mw__collective_words(w->kind), (long long)w->line, w->group);
         } else {
-            mw__missing(h->e, "the bytes of the %s in line %lld: its shape is not printed or has symbols in it",
-                        mw__collective_words(w->kind), (long long)w->line);
+            mw__missing(
+                h->e,
+                "the bytes of the %s in line %lld: its shape is not printed or has symbols in it",
+                mw__collective_words(w->kind), (long long)w->line);
         }
     }
     s->nwanted = 0;
+    if (s->dtensor_line && !s->later)
+        mw__missing(
+            h->e,
+            "the collectives of the graph in line %lld: Dynamo sees DTensors whole, and what "
+            "an op redistributes by itself is not in it (TORCH_LOGS=aot_graphs prints them)",
+            (long long)s->dtensor_line);
 }

@@ -1,5 +1,5 @@
-/* Words of torch.compile's texts. Every loop is bounded by the line; what does not fit is told as not
- * known. */
+/* Words of torch.compile's texts. Every loop is bounded by the line; what does not fit is told as
+ * not known. */
 #include "log/compile.h"
 #include "log/hlo_text.h"
 
@@ -69,7 +69,8 @@ static void count_bytes(cp_shape *s)
 {
     int64_t count = 1;
     for (int d = 0; d < s->ndim && count >= 0; d++)
-        if (__builtin_mul_overflow(count, s->dim[d], &count) || count > INT64_C(1) << 55) count = -1;
+        if (__builtin_mul_overflow(count, s->dim[d], &count) || count > INT64_C(1) << 55)
+            count = -1;
     s->bytes = !s->sized || s->ndim < 0 || count < 0 || !s->bits ? -1 : (count * s->bits + 7) / 8;
 }
 

@@ -1,7 +1,7 @@
-/* torch.compile's logs: which line is what. A graph has a title (`TRACED GRAPH`, `===== Forward graph
- * 0 =====`), a class, a `def forward`, statements under `# File:` comments, and a return; any of these
- * may be missing from what was pasted. Lines of several ranks may be mixed: each rank has its own
- * graph. A statement whose brackets are open goes on in the next line. */
+/* torch.compile's logs: which line is what. A graph has a title (`TRACED GRAPH`, `===== Forward
+ * graph 0 =====`), a class, a `def forward`, statements under `# File:` comments, and a return; any
+ * of these may be missing from what was pasted. Lines of several ranks may be mixed: each rank has
+ * its own graph. A statement whose brackets are open goes on in the next line. */
 #include "log/compile.h"
 
 #include <stdio.h>
@@ -26,14 +26,19 @@ static void set_stage(cp_graph *g, const char *words, bool artifact)
     static const struct {
         const char *word;
         cp_stage stage;
-    } known[] = {{"Joint graph", CP_JOINT},     {"Forward graph", CP_AOT},     {"Backward graph", CP_AOT},
-                 {"POST GRAD", CP_POST_GRAD},   {"PRE GRAD", CP_PRE_GRAD},     {"__compiled_fn", CP_DYNAMO},
-                 {"AOT ID", CP_CODE},           {"forward graph", CP_AOT},     {"backward graph", CP_AOT}};
+    } known[] = {
+        {"Joint graph", CP_JOINT},   {"Forward graph", CP_AOT}, {"Backward graph", CP_AOT},
+        {"POST GRAD", CP_POST_GRAD}, {"PRE GRAD", CP_PRE_GRAD}, {"__compiled_fn", CP_DYNAMO},
+        {"AOT ID", CP_CODE},         {"forward graph", CP_AOT}, {"backward graph", CP_AOT}};
     static const struct {
         const char *word;
         cp_stage stage;
-    } logs[] = {{"aot_graphs", CP_AOT},         {"aot_joint_graph", CP_JOINT}, {"post_grad_graphs", CP_POST_GRAD},
-                {"pre_grad_graphs", CP_PRE_GRAD}, {"graph_code", CP_DYNAMO},   {"graph", CP_DYNAMO},
+    } logs[] = {{"aot_graphs", CP_AOT},
+                {"aot_joint_graph", CP_JOINT},
+                {"post_grad_graphs", CP_POST_GRAD},
+                {"pre_grad_graphs", CP_PRE_GRAD},
+                {"graph_code", CP_DYNAMO},
+                {"graph", CP_DYNAMO},
                 {"output_code", CP_CODE}};
     for (int i = 0; !artifact && i < MW_COUNT(known); i++) {
         if (!strstr(words, known[i].word)) continue;
@@ -93,7 +98,7 @@ static bool title_line(cp_here *h)
         n--;
     (void)snprintf(g->title, sizeof g->title, "%.*s", (int)MW_MIN(n, 70), text);
     set_stage(g, g->title, false);
-    if (!memcmp(g->title, "__compiled_fn", 13)) (void)snprintf(g->title, sizeof g->title, "Dynamo's graph");
+    if (starts(g->title, "__compiled_fn")) g->title[0] = 0; /* a made name: it tells nothing */
     return true;
 }
 
@@ -120,7 +125,8 @@ static bool header_line(cp_here *h)
         g->staged = true;
         const char *id = strchr(text, '\'');
         if (starts(text, "# AOT ID") && id)
-            (void)snprintf(g->title, sizeof g->title, "AOT ID %.*s", (int)MW_MIN(strcspn(id + 1, "'"), 40), id + 1);
+            (void)snprintf(g->title, sizeof g->title, "AOT ID %.*s",
+                           (int)MW_MIN(strcspn(id + 1, "'"), 40), id + 1);
         return true;
     }
     const char *class = strstr(text, "class ");
@@ -134,7 +140,8 @@ static bool header_line(cp_here *h)
         if (g) g->open = g->titled = true;
         return true;
     }
-    if (starts(text, "aot_config id:") || strstr(text, "fw_metadata=ViewAndMutationMeta") == text) return true;
+    if (starts(text, "aot_config id:") || strstr(text, "fw_metadata=ViewAndMutationMeta") == text)
+        return true;
     return starts(text, "opcode ") && strstr(text, "target");
 }
 
@@ -143,8 +150,9 @@ static bool header_line(cp_here *h)
 
 static bool inside_torch(const char *source)
 {
-    static const char *const parts[] = {"-packages/torch/", "/torch/distributed/", "/torch/_functorch", "/torch/nn/",
-                                        "/torch/_higher_order_ops", "/torch/_utils", "/torch/_dynamo", "/torch/utils/"};
+    static const char *const parts[] = {
+        "-packages/torch/",         "/torch/distributed/", "/torch/_functorch", "/torch/nn/",
+        "/torch/_higher_order_ops", "/torch/_utils",       "/torch/_dynamo",    "/torch/utils/"};
     for (int i = 0; i < MW_COUNT(parts); i++)
         if (strstr(source, parts[i])) return true;
     return starts(source, "torch/");
@@ -154,7 +162,8 @@ static bool comment_line(cp_here *h)
 {
     if (h->text[0] != '#') return false;
     const char *file = strstr(h->text, "File: "), *code = strstr(h->text, ", code:");
-    bool other = starts(h->text, "# No stacktrace found") || starts(h->text, "# Annotation:") || starts(h->text, "# recompute");
+    bool other = starts(h->text, "# No stacktrace found") || starts(h->text, "# Annotation:") ||
+                 starts(h->text, "# recompute");
     bool nodes = strstr(h->text, "Source Nodes: [") != NULL;
     bool open = h->g && (h->g->open || h->g->titled || h->g->code);
     if (!(file && (code || open)) && !other && !nodes && !open) return false;
@@ -189,7 +198,8 @@ static bool is_statement(const char *text, bool open)
     bool set = *at == '=' && at[1] != '=';
     if (open) return typed || set || *at == ',' || (*at == '(' && n > 2);
     const char *value = strstr(at, "= ");
-    bool ops = value && (strstr(value, "torch.ops._c10d_functional") || strstr(value, "torch.ops.c10d_functional") ||
+    bool ops = value && (strstr(value, "torch.ops._c10d_functional") ||
+                         strstr(value, "torch.ops.c10d_functional") ||
                          strstr(value, "torch.ops._dtensor") || strstr(value, "torch.ops.aten."));
     cp_shape shape;
     const char *quote = typed ? at + 1 + strspn(at + 1, " ") : "";
@@ -242,7 +252,8 @@ static void finish_statement(cp_here *h)
         if (g->stage == CP_CODE)
             g->whole = true;
         else if (open)
-            mw__cp_inputs(h, open + 1, close > open ? close - open - 1 : (int64_t)strlen(open + 1), g->pending_first);
+            mw__cp_inputs(h, open + 1, close > open ? close - open - 1 : (int64_t)strlen(open + 1),
+                          g->pending_first);
     } else if (*text) {
         mw__cp_statement(h, text, g->pending_first);
     }
@@ -258,7 +269,8 @@ static bool interrupts(const cp_here *h)
 {
     const cp_graph *g = h->g;
     bool list = starts(mw__str_text(&g->pending), "def ");
-    if (starts(h->text, "TRACED GRAPH") || starts(h->text, "=====") || starts(h->text, "class ") || starts(h->text, "def "))
+    if (starts(h->text, "TRACED GRAPH") || starts(h->text, "=====") || starts(h->text, "class ") ||
+        starts(h->text, "def "))
         return true;
     if (list) return starts(h->text, "return") || strstr(h->text, "= torch.ops.") != NULL;
     if (starts(h->text, "# File:") || starts(h->text, "return ")) return true;
@@ -271,8 +283,10 @@ static void take(cp_here *h)
     cp_graph *g = h->g;
     if (!g->pending.length) g->pending_first = h->line->number;
     append(g, h->text);
-    bool list = starts(mw__str_text(&g->pending), "def ") || starts(mw__str_text(&g->pending), "return");
-    if (is_whole(g) || g->pending.length > LONGEST || (!list && g->pending_lines > LINES)) finish_statement(h);
+    bool list =
+        starts(mw__str_text(&g->pending), "def ") || starts(mw__str_text(&g->pending), "return");
+    if (is_whole(g) || g->pending.length > LONGEST || (!list && g->pending_lines > LINES))
+        finish_statement(h);
 }
 
 static bool statement_line(cp_here *h)
@@ -287,7 +301,8 @@ static bool statement_line(cp_here *h)
     }
     bool open = g && g->open && !g->over;
     if (!is_statement(h->text, open)) {
-        bool goes_on = open && g->comment && !starts(h->text, "File \"") && g->artifact[0] == h->artifact[0] && !h->line->file;
+        bool goes_on = open && g->comment && !starts(h->text, "File \"") &&
+                       g->artifact[0] == h->artifact[0] && !h->line->file;
         if (open) g->comment = false;
         return goes_on;
     }
@@ -349,24 +364,33 @@ static bool code_line(cp_here *h)
     bool list = g->pending.length > 0;
     if (list || is_statement(text, true) || starts(text, "def call") || mw__cp_ident(text)) {
         if (g->over && !strstr(text, "rand_strided")) return true;
-        if (starts(text, "with ") || starts(text, "class ") || starts(text, "if ") || starts(text, "for ")) return true;
+        if (starts(text, "with ") || starts(text, "class ") || starts(text, "if ") ||
+            starts(text, "for "))
+            return true;
         take(h);
     }
     return true;
 }
 
-/* ---- the reader -------------------------------------------------------------------------------- */
+/* ---- the reader --------------------------------------------------------------------------------
+ */
 
 static bool read(cp_here *h)
 {
     if (h->artifact[0] && !h->text[0]) return true;
     if (mw__cp_event(h)) return true;
-    if (h->g && h->g->code && !starts(h->text, "TRACED GRAPH") && !starts(h->text, "# AOT ID") && code_line(h)) return true;
-    if (header_line(h) || (h->artifact[0] && strcmp(h->artifact, "graph") == 0 && starts(h->text, "----"))) return true;
-    if (h->text[0] == '-' && strspn(h->text, "- ") == strlen(h->text) && h->g && h->g->titled) return true;
+    if (h->g && h->g->code && !starts(h->text, "TRACED GRAPH") && !starts(h->text, "# AOT ID") &&
+        code_line(h))
+        return true;
+    if (header_line(h) ||
+        (h->artifact[0] && strcmp(h->artifact, "graph") == 0 && starts(h->text, "----")))
+        return true;
+    if (h->text[0] == '-' && strspn(h->text, "- ") == strlen(h->text) && h->g && h->g->titled)
+        return true;
     if (comment_line(h)) return true;
     if (h->g && h->g->sizes && mw__cp_table_size(h)) return true;
-    if (h->g && (h->g->titled || h->g->table) && !h->g->pending.length && mw__cp_table_row(h)) return true;
+    if (h->g && (h->g->titled || h->g->table) && !h->g->pending.length && mw__cp_table_row(h))
+        return true;
     if (starts(h->text, "def call(") && strstr(h->text, "args")) { /* code without its head */
         cp_graph *g = h->g = begin(h);
         if (!g) return true;
