@@ -16,6 +16,7 @@ struct model_plan {
     size_t name_size, text_size;
     rule *rules;
     int n, cap;
+    int rest_whole;
 };
 
 /* Does the glob match all of the name? A mismatch goes back to the last `*` only, so the time is
@@ -127,12 +128,31 @@ void model_plan_free(model_plan *plan)
     mw_memory_free(plan, sizeof *plan);
 }
 
+static const rule *rule_for(const model_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->n; i++)
+        if (matches(plan->rules[i].glob, name)) return &plan->rules[i];
+    return NULL;
+}
+
+int model_plan_has(const model_plan *plan, const char *name)
+{
+    return rule_for(plan, name) != NULL;
+}
+
+void model_plan_rest_whole(model_plan *plan)
+{
+    plan->rest_whole = 1;
+}
+
 mw_status model_plan_layout(const model_plan *plan, const char *name, int ndim,
                             const int64_t *shape, mw_layout *ret)
 {
-    const rule *r = NULL;
-    for (int i = 0; i < plan->n && !r; i++)
-        if (matches(plan->rules[i].glob, name)) r = &plan->rules[i];
+    const rule *r = rule_for(plan, name);
+    if (!r && plan->rest_whole) {
+        *ret = mw_layout_replicated(MW_DTYPE_NONE, ndim, shape);
+        return MW_OK;
+    }
     if (!r) {
         mw_status status =
             mw_error_set(MW_ERR_LAYOUT, "%s: no rule matches the tensor %s", plan->name, name);

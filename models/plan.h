@@ -26,4 +26,10 @@ void model_plan_free(model_plan *plan); /* NULL is fine */
 MW_NODISCARD mw_status model_plan_layout(const model_plan *plan, const char *name, int ndim,
                                          const int64_t *shape, mw_layout *ret);
 
+/* Does some rule match the name? Pure. */
+int model_plan_has(const model_plan *plan, const char *name);
+
+/* From now on names that no rule matches are whole on every rank, and no error. */
+void model_plan_rest_whole(model_plan *plan);
+
 #endif

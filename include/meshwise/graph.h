@@ -45,6 +45,56 @@ MW_API MW_NODISCARD mw_status mw_graph_pass(mw_graph *graph, const char *name);
  * layouts). Fails: MW_ERR_INTERNAL, naming the line. Pure. */
 MW_API MW_NODISCARD mw_status mw_graph_check(const mw_graph *graph);
 
+/* ---- looking. Pure; texts are borrowed until the graph changes ----------------------------------
+ */
+
+/* A parameter: of the function, or (bound) a tensor from outside that it uses. */
+typedef struct mw_parameter {
+    const char *name;
+    const mw_layout *layout;
+    mw_mesh *mesh;
+    int bound;
+    int stated; /* it lies so because it was written so; else propagation has chosen */
+} mw_parameter;
+MW_API int mw_graph_parameters(const mw_graph *graph);
+MW_API mw_parameter mw_graph_parameter(const mw_graph *graph, int index);
+
+/* Takes back what is stated of a parameter: all its dims are propagation's to decide. */
+MW_API void mw_graph_open_parameter(mw_graph *graph, int index);
+
+/* A movement of the program, in order of the program. Bytes are those of one run. */
+typedef struct mw_move {
+    const char *value; /* what moves */
+    const char *kind;  /* "all_reduce" */
+    char axes[64];     /* "tp" */
+    const mw_layout *from, *to;
+    mw_mesh *mesh;
+    int64_t recv_bytes;       /* received by the rank that receives most */
+    int64_t recv_bytes_total; /* by all ranks */
+    int asked;
+    const char *because; /* "" where nothing is known but that it was asked for */
+    const char *chain;   /* scopes it stands in: "next/llama/block" */
+    mw_site site;
+} mw_move;
+
+/* How many movements there are; the first `cap` of them into ret[]. */
+MW_API int64_t mw_graph_moves(const mw_graph *graph, mw_move *ret, int64_t cap);
+
+/* What could have been done instead of movement `index`: up to `cap` sentences with their bytes;
+ * returns how many there are. */
+typedef struct mw_other_way {
+    const char *says;
+    int64_t recv_bytes, recv_bytes_total, peak_bytes;
+    double time_us;
+} mw_other_way;
+MW_API int mw_graph_other_ways(const mw_graph *graph, int64_t index, mw_other_way *ret, int cap);
+
+MW_API int64_t mw_graph_nodes(const mw_graph *graph);
+
+/* The most bytes that `rank` holds at once of values that the program itself makes (parameters
+ * aside), if each goes when nobody needs it any more. Fails: MW_ERR_NOMEM. */
+MW_API MW_NODISCARD mw_status mw_graph_peak_bytes(const mw_graph *graph, int rank, int64_t *ret);
+
 /* ---- running -----------------------------------------------------------------------------------
  * Runs the program op by op, as the same calls in C would: op by op, what an op gives brought to
  * the layout that its line states. `input` are its parameters in order. Results, as many as the

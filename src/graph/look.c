@@ -1,0 +1,142 @@
+/* What is asked of a graph from outside: its parameters, its movements, the memory it needs. */
+#include "graph/graph.h"
+
+#include <stdio.h>
+
+static const mw_node *parameter(const mw_graph *graph, int index)
+{
+    const mw_node *n = graph->first;
+    while (n && index-- > 0)
+        n = n->next;
+    return n && n->kind == MW_NODE_INPUT ? n : NULL;
+}
+
+int mw_graph_parameters(const mw_graph *graph)
+{
+    int n = 0;
+    for (const mw_node *k = graph->first; k && k->kind == MW_NODE_INPUT; k = k->next)
+        n++;
+    return n;
+}
+
+mw_parameter mw_graph_parameter(const mw_graph *graph, int index)
+{
+    const mw_node *n = parameter(graph, index);
+    if (!n) return (mw_parameter){0};
+    const mw_ssa *v = n->out[0];
+    return (mw_parameter){v->name, &v->layout, v->mesh, n->bound != NULL, v->stated};
+}
+
+void mw_graph_open_parameter(mw_graph *graph, int index)
+{
+    const mw_node *n = parameter(graph, index);
+    if (!n) return;
+    mw_ssa *v = n->out[0];
+    for (int d = 0; d < v->layout.ndim; d++) {
+        v->layout.dim[d] = mw__dim_plain(mw_layout_size(&v->layout, d));
+        v->layout.dim[d].open = 1;
+    }
+    v->stated = false;
+}
+
+int64_t mw_graph_nodes(const mw_graph *graph)
+{
+    return graph->nnode;
+}
+
+/* ---- movements -------------------------------------------------------------------------------- */
+
+static bool moves(const mw_node *n)
+{
+    return n->kind == MW_NODE_STEP && n->recv_bytes_total > 0;
+}
+
+int64_t mw_graph_moves(const mw_graph *graph, mw_move *ret, int64_t cap)
+{
+    int64_t at = 0;
+    for (const mw_node *n = graph->first; n; n = n->next) {
+        if (!moves(n)) continue;
+        if (at < cap) {
+            const mw_ssa *from = n->in[0], *to = n->out[0];
+            mw_move *m = &ret[at];
+            *m = (mw_move){.value = from->name,
+                           .kind = n->step == MW_STEP_COUNT ? "redistribute"
+                                                            : mw__step_name(n->step),
+                           .from = &from->layout,
+                           .to = &to->layout,
+                           .mesh = to->mesh,
+                           .recv_bytes = n->recv_bytes,
+                           .recv_bytes_total = n->recv_bytes_total,
+                           .asked = n->asked,
+                           .because = n->because,
+                           .chain = n->chain,
+                           .site = n->site};
+            mw_str axes = {0};
+            mw__axes_str(to->mesh, n->axes, &axes);
+            (void)snprintf(m->axes, sizeof m->axes, "%s", mw__str_text(&axes));
+            mw__str_done(&axes);
+        }
+        at++;
+    }
+    return at;
+}
+
+int mw_graph_other_ways(const mw_graph *graph, int64_t index, mw_other_way *ret, int cap)
+{
+    for (const mw_node *n = graph->first; n; n = n->next) {
+        if (!moves(n) || index-- > 0) continue;
+        for (int i = 0; i < n->nalternative && i < cap; i++) {
+            const mw_alternative *a = &n->alternative[i];
+            ret[i] = (mw_other_way){a->says, a->recv_bytes, a->recv_bytes_total, a->peak_bytes,
+                                    a->time_us};
+        }
+        return n->nalternative;
+    }
+    return 0;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static int64_t bytes_of(const mw_ssa *v, int rank)
+{
+    return mw__layout_local_count(v->mesh, &v->layout, rank) *
+           mw_dtype_size(mw__layout_storage_dtype(&v->layout));
+}
+
+/* The value whose memory this one is. */
+static const mw_ssa *owner(const mw_ssa *v)
+{
+    while (mw__node_views(v->def) || (mw__node_writes(v->def) && v->nth == 0))
+        v = v->def->in[0];
+    return v;
+}
+
+mw_status mw_graph_peak_bytes(const mw_graph *graph, int rank, int64_t *ret)
+{
+    const mw_node **last = mw__zalloc((size_t)(graph->nvalue + 1) * sizeof(mw_node *));
+    if (!last) return MW_NOMEM();
+    for (const mw_node *n = graph->first; n; n = n->next) {
+        for (int i = 0; i < n->nin; i++)
+            last[owner(n->in[i])->id] = n;
+        for (int i = 0; i < n->nout; i++)
+            last[owner(n->out[i])->id] = n;
+    }
+    for (int i = 0; i < graph->nresult; i++)
+        last[owner(graph->result[i])->id] = NULL; /* it stays */
+    int64_t live = 0, peak = 0;
+    for (const mw_node *n = graph->first; n; n = n->next) {
+        if (n->kind == MW_NODE_INPUT) continue;
+        for (int i = 0; i < n->nout; i++)
+            if (owner(n->out[i]) == n->out[i]) live += bytes_of(n->out[i], rank);
+        peak = MW_MAX(peak, live);
+        for (int i = 0; i < n->nin + n->nout; i++) {
+            const mw_ssa *v = owner(i < n->nin ? n->in[i] : n->out[i - n->nin]);
+            if (last[v->id] != n || v->def->kind == MW_NODE_INPUT) continue;
+            live -= bytes_of(v, rank);
+            last[v->id] = NULL; /* once */
+        }
+    }
+    mw__free(last, (size_t)(graph->nvalue + 1) * sizeof(mw_node *));
+    *ret = peak;
+    return MW_OK;
+}
