@@ -231,9 +231,24 @@ static bool known(const answer *list, int n, const mw_entry *e, const mw_fact *f
     return false;
 }
 
-static int find(const explained *x, const asked *a, answer *ret)
+/* Facts whose name, of several words, the question has: it asks for these and nothing else. */
+static int find_named(const explained *x, const asked *a, answer *ret)
 {
     int n = 0;
+    for (int64_t i = 0; i < mw_explain_entries(x->e) && n < ANSWERS; i++) {
+        const mw_entry *e = mw_explain_entry(x->e, i);
+        bool here = a->line && e->first <= a->line && a->line <= e->last;
+        for (int k = 0; k < e->nfact && n < ANSWERS && (!a->line || here); k++)
+            if (strchr(e->fact[k].name, ' ') && stands_in(x->question, e->fact[k].name))
+                ret[n++] = (answer){e, &e->fact[k]};
+    }
+    return n;
+}
+
+static int find(const explained *x, const asked *a, answer *ret)
+{
+    int n = find_named(x, a, ret);
+    if (n) return n;
     for (int64_t i = 0; i < mw_explain_entries(x->e) && n < ANSWERS; i++) {
         const mw_entry *e = mw_explain_entry(x->e, i);
         bool here = a->line && e->first <= a->line && a->line <= e->last, hit = here;
