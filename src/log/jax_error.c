@@ -393,33 +393,42 @@ static void dispatch(error *x)
     mw_mesh_unref(mesh);
 }
 
+static const struct message *find_message(const char *text, const char **ret_at)
+{
+    for (int i = 0; i < MW_COUNT(messages); i++) {
+        const char *at = strstr(text, messages[i].phrase);
+        bool rule = messages[i].ask == OP; /* a phrase that many texts have */
+        if (!at || (rule && !strstr(at, "is not implemented"))) continue;
+        *ret_at = at;
+        return &messages[i];
+    }
+    return NULL;
+}
+
 bool mw__jx_claims(const mw_line *line)
 {
-    for (int i = 0; i < MW_COUNT(messages); i++)
-        if (strstr(line->text, messages[i].phrase)) return true;
-    return false;
+    const char *at;
+    return find_message(line->text, &at) != NULL;
 }
 
 bool mw__jx_error_line(const jx_here *h)
 {
-    for (int i = 0; i < MW_COUNT(messages); i++) {
-        const char *at = strstr(h->text, messages[i].phrase);
-        if (!at) continue;
-        uint64_t hash = mw__hash(8, h->text, strlen(h->text));
-        if (mw__spmd_again(&h->s->told, hash, h->line)) return true;
-        error x = {.h = h, .m = &messages[i], .at = at};
-        x.d = mw__draft(h->e, h->line, "jax", "error");
-        if (!x.d) return true;
-        mw__draft_entry(x.d)->first = h->first;
-        mw__spmd_tell_once(&h->s->told, hash, x.d);
-        x.c = (jx_case){.h = h, .d = x.d, .op = "", .value = x.value, .dim = -1};
-        mw__draft_weight(x.d, 80);
-        mw__draft_says(x.d, "JAX refuses: %s.", x.m->means);
-        mw__fact(x.d, "message", MW_HOW_STATED, h->from, "%s", mw__jx_keep(h, h->text, 700));
-        dispatch(&x);
-        mw__spmd_tell_frame(h->e, x.d, h->line);
-        mw__problem(x.d, x.m->kind, -1, -1, x.m->fix, "%s", x.m->means);
-        return true;
-    }
-    return false;
+    const char *at;
+    const struct message *m = find_message(h->text, &at);
+    if (!m) return false;
+    uint64_t hash = mw__hash(8, h->text, strlen(h->text));
+    if (mw__spmd_again(&h->s->told, hash, h->line)) return true;
+    error x = {.h = h, .m = m, .at = at};
+    x.d = mw__draft(h->e, h->line, "jax", "error");
+    if (!x.d) return true;
+    mw__draft_entry(x.d)->first = h->first;
+    mw__spmd_tell_once(&h->s->told, hash, x.d);
+    x.c = (jx_case){.h = h, .d = x.d, .op = "", .value = x.value, .dim = -1};
+    mw__draft_weight(x.d, 80);
+    mw__draft_says(x.d, "JAX refuses: %s.", x.m->means);
+    mw__fact(x.d, "message", MW_HOW_STATED, h->from, "%s", mw__jx_keep(h, h->text, 700));
+    dispatch(&x);
+    mw__spmd_tell_frame(h->e, x.d, h->line);
+    mw__problem(x.d, x.m->kind, -1, -1, x.m->fix, "%s", x.m->means);
+    return true;
 }

@@ -340,7 +340,8 @@ bool mw__jx_type(const jx_here *h, const char **at, jx_value *ret)
     bool cut = false;
     while (*p != ']') {
         int64_t size;
-        if (v.ndim == MW_LAYOUT_DIMS || !mw__hlo_int(&p, &size)) return false;
+        if (v.ndim == MW_LAYOUT_DIMS || *p < '0' || *p > '9' || !mw__hlo_int(&p, &size))
+            return false;
         v.entry[v.ndim] = (jx_entry){0};
         if (*p == '@') {
             p++;

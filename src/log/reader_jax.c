@@ -135,11 +135,36 @@ static void keep_value(const jx_here *h, const jx_value *v)
     to->reduced = to->varying = (jx_entry){0};
 }
 
+/* Types stand alone in a line, or behind a name: `x: f32[8@p,4]`. Elsewhere they may be another
+ * system's. */
+static bool types_alone(const jx_here *h)
+{
+    const char *at = h->text, *end = h->text;
+    jx_value v;
+    int n = (int)strcspn(at, "["), blanks = 0;
+    while (n > 0 && mw__spmd_word_char(at[n - 1]))
+        n--;
+    if (n > 80) return false;
+    for (int i = 0; i < n; i++) {
+        blanks += at[i] == ' ' && i + 1 < n;
+        if (!mw__spmd_word_char(at[i]) && !strchr(" .:=(/'", at[i])) return false;
+    }
+    if (blanks > 1) return false;
+    /* `f32[8@p]` is meshwise's own text as well */
+    const char *comma = strchr(at + n, ','), *size = strchr(at + n, '[');
+    bool own = size && size - at - n <= 4 && !(comma && comma[1] != ' ') && !strstr(size, "{U:");
+    if (own && !h->s->mesh.naxis && !h->s->nkept) return false;
+    while (mw__jx_next(h, &at, true, &v))
+        end = at;
+    return end > h->text && strspn(end, " ,)") == strlen(end);
+}
+
 static bool value_line(const jx_here *h)
 {
     const char *at = h->text, *first = NULL;
     jx_value v;
     int n = 0;
+    if (!strstr(h->text, "NamedSharding(") && !types_alone(h)) return false;
     while (n < JX_VALUES && mw__jx_next(h, &at, false, &v)) {
         if (!first) {
             const char *word = strstr(h->text, "NamedSharding(");

@@ -75,17 +75,22 @@ static void tell_propagated(const xs_here *h, mw_draft *d)
     bool moves;
     mw_notation_text text = {.text = NULL};
     if (!h->s->print_text || !layout_of(h, h->s->print_text, &mesh, &x)) return;
-    if (through_linear(h, mesh, &x, &y, &moves) && !y.npartial &&
-        mw__hlo_done(h->e, mw_notation_print(mesh, &y, MW_NOTATION_HLO_V1, &text))) {
+    bool through = through_linear(h, mesh, &x, &y, &moves);
+    uint32_t terms = through ? mw__layout_partial_axes(&y) : 0;
+    y.npartial = 0;
+    memset(y.partial, 0, sizeof y.partial);
+    mw__layout_canonical(mesh, &y);
+    if (through && mw__hlo_done(h->e, mw_notation_print(mesh, &y, MW_NOTATION_HLO_V1, &text))) {
         if (text.text)
             mw__fact(
                 d, "by propagation", MW_HOW_ASSUMED,
                 "the HLO after sharding propagation (XLA_FLAGS=--xla_dump_to=DIR) would settle "
                 "it; so would marking it",
-                "%s, if it comes from %s by layers like linear with whole weights, or "
-                "element by element; %s",
-                text.text, h->s->print_label,
-                moves ? "something moves for it" : "nothing moves for it in forward");
+                "%s, if it comes from %s by layers like linear with whole weights%s; %s", text.text,
+                h->s->print_label, terms ? "" : ", or element by element",
+                terms   ? "each device then makes a term of the sum: an all_reduce in forward"
+                : moves ? "something moves for it in forward"
+                        : "nothing moves for it in forward");
         mw_notation_text_done(&text);
     }
     mw_mesh_unref(mesh);
