@@ -41,6 +41,13 @@ typedef struct own_value {
     int64_t line;
 } own_value;
 
+/* A movement whose lines have not all come. */
+typedef struct own_pending {
+    mw_line first; /* number 0: none; its texts are gone */
+    int64_t line, received;
+    const char *tensor, *text, *from, *to;
+} own_pending;
+
 typedef struct own_state {
     own_mesh mesh[OWN_MESHES]; /* of the last plan or program; the first is that of most types */
     int nmesh;
@@ -54,7 +61,9 @@ typedef struct own_state {
     int64_t plan_line, plan_received; /* the last line; sum of its steps */
     int alternatives;
     bool plan_other_mesh, plan_instead;
-    mw_draft *error; /* whose indented lines may follow */
+    own_pending pending;
+    mw_draft *values; /* a result whose values may follow */
+    mw_draft *error;  /* whose indented lines may follow */
     int64_t error_line;
 } own_state;
 
@@ -111,6 +120,7 @@ bool mw__own_event_line(const own_here *h);
 bool mw__own_json_line(const own_here *h);
 bool mw__own_plan_line(const own_here *h);
 bool mw__own_ir_line(const own_here *h);
+bool mw__own_exec_line(const own_here *h);
 bool mw__own_error_line(const own_here *h);
 void mw__own_error(const own_here *h, const char *says, const char *where, const char *hint);
 
@@ -120,7 +130,8 @@ typedef struct own_event {
     int rank;
     int64_t number, received, most;
     const char *op, *text, *result, *tensor, *from, *to, *why, *site, *chain;
-    int asked; /* -1: not stated */
+    int asked;    /* -1: not stated */
+    int64_t last; /* its last line; 0: it has one */
 } own_event;
 void mw__own_tell_event(const own_here *h, const own_event *event);
 

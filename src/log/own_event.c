@@ -83,6 +83,7 @@ static mw_draft *tell_move(const own_here *h, const mw_line *line, const own_eve
     }
     const char *axis = mw__own_cut(h, axes, naxes);
     if (kind && moves) mw__draft_moved(d, kind, axis, v->op, v->most);
+    mw__fact(d, "movement", MW_HOW_STATED, h->from, "%s", v->text);
     if (kind) mw__fact(d, "collective", MW_HOW_STATED, h->from, "%s", kind);
     if (axis[0]) mw__fact(d, "mesh axis", MW_HOW_STATED, h->from, "%s", axis);
     if (v->tensor[0]) mw__fact(d, "tensor", MW_HOW_STATED, h->from, "%s", v->tensor);
@@ -162,6 +163,7 @@ void mw__own_tell_event(const own_here *h, const own_event *v)
         return;
     }
     d = v->move ? tell_move(h, &line, v) : tell_call(h, &line, v);
+    if (d && v->last) mw__draft_last(d, v->last);
     if (d) mw__own_map_put(h, &h->state->told, key, d);
 }
 

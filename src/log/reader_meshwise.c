@@ -29,7 +29,7 @@ static mw_status line(mw_explain *e, void *state, const mw_line *line, bool *ret
     apart.apart = true;
     *ret_taken = mw__own_error_line(&apart) || mw__own_event_line(&apart) ||
                  mw__own_json_line(&apart) || mw__own_plan_line(&h) || mw__own_ir_line(&h) ||
-                 layout_line(&apart);
+                 mw__own_exec_line(&apart) || layout_line(&apart);
     return e->failed ? MW_NOMEM() : MW_OK;
 }
 
