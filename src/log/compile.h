@@ -193,7 +193,8 @@ bool mw__cp_event(cp_here *h); /* graph breaks, recompilations */
 cp_graph *mw__cp_graph(cp_here *h); /* of the line's rank; NULL without memory */
 void mw__cp_graph_clear(cp_graph *g);
 void mw__cp_graph_free(cp_graph *g);
-bool mw__cp_failed(cp_here *h, mw_status status);                  /* true: not OK; it is marked */
+void mw__cp_done(cp_here *h, mw_str *text);       /* gives it up; one that failed is marked */
+bool mw__cp_failed(cp_here *h, mw_status status); /* true: not OK; it is marked */
 void mw__cp_statement(cp_here *h, const char *text, int64_t line); /* may hold several, by `;` */
 void mw__cp_inputs(cp_here *h, const char *text, int64_t length,
                    int64_t line);            /* def forward(...) */

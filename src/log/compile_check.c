@@ -175,7 +175,7 @@ static const char *shape_text(cp_here *h, const cp_shape *s)
     mw_str text = {0};
     mw__cp_shape_str(s, &text);
     const char *made = mw__explain_text(h->e, "%s", mw__str_text(&text));
-    mw__str_done(&text);
+    mw__cp_done(h, &text);
     return made ? made : "";
 }
 

@@ -13,6 +13,12 @@ bool mw__cp_failed(cp_here *h, mw_status status)
     return true;
 }
 
+void mw__cp_done(cp_here *h, mw_str *text)
+{
+    if (text->failed) h->e->failed = true;
+    mw__str_done(text);
+}
+
 cp_graph *mw__cp_graph(cp_here *h)
 {
     cp_graph **g = &h->s->graph[h->stream];

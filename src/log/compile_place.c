@@ -105,7 +105,7 @@ static bool layout_of(cp_here *h, const place *p, const dt_tensor *t, mw_layout 
     if (*before == ',') mw__str_puts(&text, "}");
     good = good && !mw__cp_failed(h, mw__str_status(&text)) &&
            !mw__cp_failed(h, mw_layout_parse(p->mesh, mw__str_text(&text), ret));
-    mw__str_done(&text);
+    mw__cp_done(h, &text);
     return good;
 }
 
@@ -128,7 +128,7 @@ static const char *placements(cp_here *h, const dt_tensor *t)
     mw_str text = {0};
     mw__dt_placements_str(t, &text);
     const char *made = mw__explain_text(h->e, "%s", mw__str_text(&text));
-    mw__str_done(&text);
+    mw__cp_done(h, &text);
     return made ? made : "";
 }
 
@@ -206,7 +206,7 @@ static void tell(cp_here *h, int node, place *p)
                     (long long)n->line);
     cp_call call = {.kind = kind, .in_bytes = -1, .place = true};
     if (kind != MW_COLLECTIVE_NONE) mw__cp_moved_add(h, &call, "forward", d);
-    mw__str_done(&whole);
+    mw__cp_done(h, &whole);
 }
 
 void mw__cp_place(cp_here *h, int node)

@@ -59,7 +59,6 @@ bool mw__cp_table_row(cp_here *h)
     while (rhs.length && rhs.at[rhs.length - 1] == ' ')
         rhs.at[--rhs.length] = 0;
     g->hash = mw__hash(g->hash, mw__str_text(&rhs), rhs.length);
-    if (mw__cp_failed(h, mw__str_status(&rhs))) return true;
     if (*text == 'o') {
         mw__cp_statement(h, mw__str_text(&rhs), h->line->number);
     } else {
@@ -68,7 +67,7 @@ bool mw__cp_table_row(cp_here *h)
         if (made >= 0 && get && comma && comma[1] == ' ' && comma[2] >= '0' && comma[2] <= '9')
             g->node[made].index = comma[2] - '0';
     }
-    mw__str_done(&rhs);
+    mw__cp_done(h, &rhs);
     return true;
 }
 

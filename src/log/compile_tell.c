@@ -164,7 +164,7 @@ static const char *local_text(cp_here *h, int node)
     }
     if (n->call->nin > 8) mw__str_printf(&text, " and %d more", n->call->nin - 8);
     const char *made = mw__explain_text(h->e, "%s", text.length ? mw__str_text(&text) : "tensor");
-    mw__str_done(&text);
+    mw__cp_done(h, &text);
     return made ? made : "";
 }
 
@@ -196,7 +196,7 @@ static void tell_shapes(cp_here *h, mw_draft *d, int node, const char *local)
     if (c->out_bytes >= 0)
         mw__fact(d, "bytes that come out", MW_HOW_DERIVED, "local shape times dtype", "%lld B",
                  (long long)c->out_bytes);
-    mw__str_done(&out);
+    mw__cp_done(h, &out);
 }
 
 static void tell_gathered_dim(cp_here *h, mw_draft *d, int node)
