@@ -5,7 +5,9 @@
 
 const char *mw__xs_keep(const xs_here *h, const char *at, int64_t length)
 {
-    const char *text = mw__arena_strndup(&h->e->arena, at, (size_t)MW_MIN(length, 4000));
+    size_t most = (size_t)MW_MIN(length, 4000);
+    const char *end = memchr(at, 0, most); /* a text may be shorter */
+    const char *text = mw__arena_strndup(&h->e->arena, at, end ? (size_t)(end - at) : most);
     if (!text) h->e->failed = true;
     return text ? text : "";
 }
