@@ -130,7 +130,7 @@ static bool one_line(xs_here *h)
     if (import_line(h->text)) return true;
     if (mw__xs_op_line(h) || message_line(h)) return true;
     return (!strstr(h->text, "Tensor ") && statement(h)) || mw__xs_declaration(h) ||
-           mw__xs_print_line(h);
+           mw__xs_print_line(h) || mw__xs_words_line(h);
 }
 
 static mw_status xs_line(mw_explain *e, void *state, const mw_line *line, bool *ret_taken)

@@ -4,6 +4,7 @@
  *     torch_xla_code.c     pasted Python: names bound to numbers, lists, tensors, meshes
  *     torch_xla_mark.c     one annotation: mesh and spec held against their rules, and told
  *     torch_xla_op.c       the custom ops: declarations, calls, casts that fail
+ *     torch_xla_words.c    an annotation told in words
  *     torch_xla_print.c    printed shardings, and printed nothing
  *     torch_xla_errors.def what each message means */
 #ifndef LOG_TORCH_XLA_H
@@ -87,6 +88,7 @@ bool mw__xs_op_line(const xs_here *h); /* a failed call, or what belongs to it *
 bool mw__xs_op_call(const xs_here *h, const mw_py *call, bool kept);
 bool mw__xs_declaration(const xs_here *h);
 bool mw__xs_print_line(const xs_here *h);
+bool mw__xs_words_line(const xs_here *h);
 const char *mw__xs_keep(const xs_here *h, const char *at, int64_t length); /* into the arena */
 
 #endif
