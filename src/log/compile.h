@@ -147,6 +147,7 @@ typedef struct cp_state {
     int64_t mesh_ranks,
         mesh_line; /* of a mesh of one axis that Dynamo's graph shows; 0: none, -1: several */
     int64_t dtensor_line; /* of a graph with whole tensors, or 0 */
+    bool moves;           /* a graph with collectives */
     bool later;           /* a graph of a stage that prints collectives */
     cp_wanted *wanted;
     int64_t nwanted, cap_wanted;

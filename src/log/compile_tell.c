@@ -492,9 +492,9 @@ static mw_draft *tell_graph(cp_here *h)
                    n == 1 ? "" : "s", each);
     mw__draft_direction(d, g->direction);
     mw__draft_weight(d, n ? 20 : 3);
-    if (n)
-        mw__missing(h->e, "how often the compiled graphs run: they are printed when they are "
-                          "compiled, not at each step");
+    h->s->moves = h->s->moves || n;
+    mw_entry *entry = mw__draft_entry(d);
+    if (entry) entry->op = "the graph";
     return d;
 }
 
@@ -558,6 +558,9 @@ void mw__cp_settle(cp_here *h)
         }
     }
     s->nwanted = 0;
+    if (s->moves)
+        mw__missing(h->e, "how often the compiled graphs run: they are printed when they are "
+                          "compiled, not at each step");
     if (s->dtensor_line && !s->later)
         mw__missing(
             h->e,

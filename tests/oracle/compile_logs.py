@@ -2,10 +2,11 @@
 
     TORCH_LOGS=aot_graphs,aot_joint_graph python3 compile_logs.py mlp aot_eager 2>log
 
-Ranks are threads of one process group that moves nothing (backend "fake"); what is printed is rank
-0's. Programs: mlp (column then row parallel, forward and backward), sp (sequence parallel), funcol
-(functional collectives called by hand), fsdp (weights gathered for their use), breaks (a graph
-break and a recompilation between two collectives).
+compile_logs.py PROGRAM BACKEND [RANKS]: one process, whose other ranks are PyTorch's fake process
+group; the log is rank 0's. Programs: mlp (column then row parallel, forward and backward), sp (sequence
+parallel), funcol (functional collectives called by hand), fsdp (weights gathered for their use), move (cut
+along one dim, then along another), breaks (a graph break and a recompilation between two collectives).
+The cases compile_mlp, _sequence, _calls, _stages, _joint, _breaks and _dynamo come from it (PyTorch 2.13).
 """
 import sys
 
