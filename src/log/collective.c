@@ -12,6 +12,13 @@ static const struct {
 #undef COLLECTIVE
 };
 
+mw_collective mw__collective_find(const char *name)
+{
+    for (int k = 1; k < MW_COLLECTIVE_KINDS; k++)
+        if (strcmp(name, table[k].name) == 0) return (mw_collective)k;
+    return MW_COLLECTIVE_NONE;
+}
+
 const char *mw__collective_name(mw_collective kind)
 {
     return table[kind].name;

@@ -144,8 +144,7 @@ static mw_collective kind_of(const place *p, int *ret_axis)
         if (!name || shift) continue;
         changes++;
         *ret_axis = a;
-        for (int k = 1; k < MW_COLLECTIVE_KINDS; k++)
-            if (strcmp(name, mw__collective_name((mw_collective)k)) == 0) kind = (mw_collective)k;
+        kind = mw__collective_find(name);
     }
     return changes == 1 ? kind : MW_COLLECTIVE_NONE;
 }

@@ -2,6 +2,7 @@
  * tensor, the ranks of the group, the group's name. What a rank receives of it follows; the group's
  * size, where a line does not state it, comes from an earlier line of the same group or from the
  * mesh axis of the step that the line belongs to. */
+#include "log/collective.h"
 #include "log/dtensor_tree.h"
 
 typedef struct collective {
@@ -25,12 +26,11 @@ static const collective collectives[] = {
 /* What a rank receives, of the piece that goes in. */
 static int64_t received(const char *kind, int64_t piece, int64_t n)
 {
-    if (piece < 0 || piece > INT64_MAX / MW_MESH_RANKS / 2) return -1;
+    int64_t whole = piece;
     if (strcmp(kind, "broadcast") == 0 || strcmp(kind, "scatter") == 0) return piece;
-    if (n < 1 || n > MW_MESH_RANKS) return -1;
-    if (strcmp(kind, "all_gather") == 0) return piece * (n - 1);
-    if (strcmp(kind, "all_reduce") == 0) return 2 * (n - 1) * piece / n;
-    return piece / n * (n - 1);
+    if (strcmp(kind, "all_gather") == 0 && (piece < 0 || __builtin_mul_overflow(piece, n, &whole)))
+        return -1;
+    return mw__collective_received(mw__collective_find(kind), whole, n);
 }
 
 static const collective *collective_of(const char *at)
