@@ -110,7 +110,7 @@ typedef struct hang_state {
     const char **word; /* [HANG_WORDS]: short texts, each kept once */
     int64_t nword;
     struct hang_dump *dump; /* the one that is being read, or NULL */
-    int64_t ndump;
+    int64_t ndump, brace; /* the last line that is an opening brace */
     struct hang_analysis *analysis;
     struct hang_xla *xla;
     int64_t desync_line, desync_number; /* of a report that goes on in the next lines; 0: none */

@@ -102,8 +102,8 @@ hang_member *mw__hang_member(hang_here *h, hang_group *g, int64_t rank)
         return NULL;
     }
     int64_t had = g->nslot;
-    if (mw__grow(&g->slot, &g->nslot, rank + 1, sizeof *g->slot) != MW_OK ||
-        mw__grow(&g->member, &g->cap_member, g->nmember + 1, sizeof *g->member) != MW_OK) {
+    if (mw__grow(&g->member, &g->cap_member, g->nmember + 1, sizeof *g->member) != MW_OK ||
+        mw__grow(&g->slot, &g->nslot, rank + 1, sizeof *g->slot) != MW_OK) {
         h->e->failed = true;
         return NULL;
     }

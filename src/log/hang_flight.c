@@ -1,12 +1,14 @@
-/* Dumps of PyTorch's flight recorder, as JSON or as Python prints the unpickled dictionary, in one line
- * or in many. Read as a stream of keys and values, whatever stands around them, so that a piece of a
- * dump is read, too:
+/* Dumps of PyTorch's flight recorder, as JSON or as Python prints the unpickled dictionary, in one
+ * line or in many. Read as a stream of keys and values, whatever stands around them, so that a
+ * piece of a dump is read, too:
  *
- *     {"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}},
- *      "entries": [{"record_id": 3, "process_group": ["0", "default_pg"], "collective_seq_id": 4,
- *                   "profiling_name": "nccl:all_reduce", "input_sizes": [[8, 8]], "state": "started"}]}
+ *     {"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0,
+ * 1]"}}, "entries": [{"record_id": 3, "process_group": ["0", "default_pg"], "collective_seq_id": 4,
+ *                   "profiling_name": "nccl:all_reduce", "input_sizes": [[8, 8]], "state":
+ * "started"}]}
  *
- * A dump does not say whose it is: a key "rank", the prefix of its line, or a heading over it may. */
+ * A dump does not say whose it is: a key "rank", the prefix of its line, or a heading over it may.
+ */
 #include "log/hang.h"
 
 #include <ctype.h>
@@ -49,7 +51,8 @@ typedef struct hang_dump {
     int64_t cap_pg;
 } hang_dump;
 
-/* ---- fields ------------------------------------------------------------------------------------ */
+/* ---- fields ------------------------------------------------------------------------------------
+ */
 
 static pg *pg_of(hang_here *h, hang_dump *d, const char *id)
 {
@@ -61,7 +64,8 @@ static pg *pg_of(hang_here *h, hang_dump *d, const char *id)
         return NULL;
     }
     pg *p = &d->pg[d->npg++];
-    *p = (pg){mw__hang_keep(h, id, (int64_t)strlen(id)), "", "", "", HANG_NONE, HANG_NONE, HANG_NONE};
+    *p = (pg){
+        mw__hang_keep(h, id, (int64_t)strlen(id)), "", "", "", HANG_NONE, HANG_NONE, HANG_NONE};
     return p;
 }
 
@@ -111,7 +115,8 @@ static void entry_field(hang_here *h, hang_dump *d, const char *key, const char 
         *r = (record){"", "", "", "", "", "", "", HANG_NONE, h->line->number, false};
         d->now_depth = d->depth;
     }
-    if (to) *to = to == &r->dtype ? bare(h, value) : mw__hang_keep(h, value, (int64_t)strlen(value));
+    if (to)
+        *to = to == &r->dtype ? bare(h, value) : mw__hang_keep(h, value, (int64_t)strlen(value));
     if (number) r->number = number_of(value);
     if (pair) r->pair = tolower((unsigned char)value[0]) == 't';
     if (group) {
@@ -159,7 +164,8 @@ static void end_record(hang_here *h, hang_dump *d)
     d->record[d->nrecord++] = r;
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream --------------------------------------------------------------------------------
+ */
 
 static void value_over(hang_here *h, hang_dump *d)
 {
@@ -167,8 +173,8 @@ static void value_over(hang_here *h, hang_dump *d)
     if (d->list || d->depth == 0 || d->depth >= DEPTH || d->open[d->depth] != '{') return;
     if (d->is_key) {
         (void)snprintf(d->key[d->depth], TEXT, "%s", d->text);
-        d->framed |= d->depth == 1 &&
-                     (strcmp(d->text, "entries") == 0 || strcmp(d->text, "pg_config") == 0);
+        d->framed |=
+            d->depth == 1 && (strcmp(d->text, "entries") == 0 || strcmp(d->text, "pg_config") == 0);
     } else {
         field(h, d, d->key[d->depth], d->text);
     }
@@ -255,7 +261,8 @@ static void feed(hang_here *h, hang_dump *d, char c)
     }
 }
 
-/* ---- a dump that is over ----------------------------------------------------------------------- */
+/* ---- a dump that is over -----------------------------------------------------------------------
+ */
 
 static const char *words(const hang_here *h, const record *r)
 {
@@ -303,9 +310,13 @@ static int64_t place(hang_here *h, const hang_dump *d, const char *id, const cha
 
 static void put_records(hang_here *h, const hang_dump *d)
 {
+    const mw_line *was = h->line;
+    mw_line own = *was; /* what is posted stands where its record does */
+    h->line = &own;
     for (int64_t i = 0; i < d->nrecord; i++) {
         const record *r = &d->record[i];
         hang_group *g;
+        own.number = r->line;
         int64_t rank = place(h, d, r->group, r->desc, &g);
         if (!g || rank == HANG_NONE || r->pair) continue;
         hang_what w = {r->name, r->in, r->dtype, strcmp(r->state, "completed") == 0};
@@ -321,16 +332,17 @@ static void put_records(hang_here *h, const hang_dump *d)
     for (int i = 0; i < d->npg; i++) {
         const pg *p = &d->pg[i];
         hang_group *g;
+        own.number = d->first;
         if (p->enqueued == HANG_NONE && !*p->ranks) continue;
         int64_t rank = place(h, d, *p->name ? p->name : p->id, p->desc, &g);
-        hang_member *m = g && rank != HANG_NONE && p->enqueued != HANG_NONE
-                             ? mw__hang_member(h, g, rank)
-                             : NULL;
+        hang_member *m =
+            g && rank != HANG_NONE && p->enqueued != HANG_NONE ? mw__hang_member(h, g, rank) : NULL;
         if (!m) continue;
         m->enqueued = p->enqueued;
         m->completed = p->completed;
         m->status = d->first;
     }
+    h->line = was;
 }
 
 static void tell_dump(hang_here *h, hang_dump *d)
@@ -373,17 +385,18 @@ static void tell_dump(hang_here *h, hang_dump *d)
     mw__draft_says(draft, "A flight recorder's dump %s: %lld collectives%s%s%s.", who,
                    (long long)d->nrecord, unfinished ? "; the first that is not completed: " : "",
                    unfinished ? mw__explain_text(h->e, "number %lld, %s (%s)",
-                                                 (long long)unfinished->number, words(h, unfinished),
-                                                 unfinished->state)
+                                                 (long long)unfinished->number,
+                                                 words(h, unfinished), unfinished->state)
                               : "",
                    unfinished ? "" : ", all completed or of unknown state");
     if (d->rank == HANG_NONE)
-        mw__missing(h->e, "whose dump begins in line %lld: a dump does not say its rank (the name of "
-                          "its file does)",
+        mw__missing(h->e,
+                    "whose dump begins in line %lld: a dump does not say its rank (the name of "
+                    "its file does)",
                     (long long)d->first);
     if (d->left_out)
-        mw__missing(h->e, "%lld records of the dump in line %lld: %d are read", (long long)d->left_out,
-                    (long long)d->first, RECORDS);
+        mw__missing(h->e, "%lld records of the dump in line %lld: %d are read",
+                    (long long)d->left_out, (long long)d->first, RECORDS);
 }
 
 void mw__hang_flight_done(hang_state *s)
@@ -409,11 +422,16 @@ void mw__hang_flight_end(hang_here *h)
     mw__hang_flight_done(h->s);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------- */
+/* ---- lines -------------------------------------------------------------------------------------
+ */
 
-static bool begins(const char *text)
+/* A brace on its own may open anything: it is left to others, and remembered. */
+static bool begins(const hang_here *h)
 {
-    static const char *const keys[] = {"collective_seq_id", "pg_config",   "profiling_name",
+    const char *text = h->line->text;
+    if (h->line->number - h->s->brace == 1 && strncmp(text, "\"version\": \"", 12) == 0)
+        return true;
+    static const char *const keys[] = {"collective_seq_id", "pg_config",    "profiling_name",
                                        "pg_status",         "nccl_version", "record_id"};
     if (!*text || !strchr("{[\"'", *text)) return false;
     for (int i = 0; i < MW_COUNT(keys); i++)
@@ -446,9 +464,9 @@ static hang_dump *start(hang_here *h)
         h->e->failed = true;
         return NULL;
     }
-    d->first = h->line->number;
+    d->first = h->line->number - (h->line->number - h->s->brace == 1);
     d->rank = h->line->rank >= 0 ? h->line->rank : HANG_NONE;
-    bool headed = h->s->heading_line && h->line->number - h->s->heading_line <= 2;
+    bool headed = h->s->heading_line && h->line->number - h->s->heading_line <= 3;
     if (d->rank == HANG_NONE && headed) {
         d->rank = h->s->heading;
         d->headed = true;
@@ -477,11 +495,14 @@ bool mw__hang_flight(hang_here *h)
 {
     hang_dump *d = h->s->dump;
     const char *text = h->line->text;
-    if (d && (d->depth == 0 ? !begins(text) : !goes_on(h, d))) {
+    if (d && (d->depth == 0 ? !begins(h) : !goes_on(h, d))) {
         mw__hang_flight_end(h);
         d = NULL;
     }
-    if (!d && !begins(text)) return false;
+    if (!d && !begins(h)) {
+        if (strcmp(text, "{") == 0) h->s->brace = h->line->number;
+        return false;
+    }
     if (!d) d = start(h);
     for (const char *p = text; d && *p; p++)
         feed(h, d, *p);
