@@ -56,11 +56,11 @@ typedef struct hang_event {
 /* A rank as its group sees it. */
 typedef struct hang_member {
     int32_t rank;
-    int64_t global;                        /* HANG_NONE: not said */
-    int64_t last, last_line;               /* the largest number that it posted */
-    const char *last_op;                   /* or "" */
-    int64_t enqueued, completed, status;   /* as its watchdog says, and the line */
-    int64_t stuck, stuck_line, waited_ms;  /* the collective that it gave up */
+    int64_t global;                       /* HANG_NONE: not said */
+    int64_t last, last_line;              /* the largest number that it posted */
+    const char *last_op;                  /* or "" */
+    int64_t enqueued, completed, status;  /* as its watchdog says, and the line */
+    int64_t stuck, stuck_line, waited_ms; /* the collective that it gave up */
     const char *stuck_op;
 } hang_member;
 
@@ -98,23 +98,23 @@ typedef struct hang_state {
     hang_event *event; /* [HANG_EVENTS * 2], by hash */
     int64_t nevent;
     hang_post *spare; /* of numbers that left the board */
-    bool dropped; /* something did not fit on the board */
+    bool dropped;     /* something did not fit on the board */
     hang_comm *comm;
     int64_t ncomm, cap_comm;
     struct hang_pending *pending; /* time-outs whose group the next line names */
     struct {
         uint64_t hash;
         mw_draft *draft;
-    } *kept; /* [HANG_KEPT] */
+    } * kept; /* [HANG_KEPT] */
     int64_t nkept;
     const char **word; /* [HANG_WORDS]: short texts, each kept once */
     int64_t nword;
     struct hang_dump *dump; /* the one that is being read, or NULL */
-    int64_t ndump, brace; /* the last line that is an opening brace */
+    int64_t ndump, brace;   /* the last line that is an opening brace */
     struct hang_analysis *analysis;
     struct hang_xla *xla;
     int64_t desync_line, desync_number; /* of a report that goes on in the next lines; 0: none */
-    int64_t watched; /* the last line that told of a time-out: frames of stacks may follow */
+    int64_t watched;  /* the last line that told of a time-out: frames of stacks may follow */
     mw_draft *traced; /* whose stack trace they are, or NULL */
     int64_t heading, heading_line; /* "rank 3" over a dump */
 } hang_state;
@@ -130,11 +130,11 @@ typedef struct hang_here {
     int64_t pg_rank, id;      /* HANG_NONE */
 } hang_here;
 
-/* ---- hang_text.c ------------------------------------------------------------------------------ */
+/* ---- hang_text.c ------------------------------------------------------------------------- */
 
 void mw__hang_head(hang_here *h);
-const char *mw__hang_after(const char *text, const char *words); /* behind them, or NULL */
-bool mw__hang_int(const char **at, int64_t *ret);                /* reads "-12" or "0x1f" */
+const char *mw__hang_after(const char *text, const char *words);         /* behind them, or NULL */
+bool mw__hang_int(const char **at, int64_t *ret);                        /* reads "-12" or "0x1f" */
 bool mw__hang_number(const char *text, const char *words, int64_t *ret); /* behind these words */
 bool mw__hang_hex(const char *text, const char *words, uint64_t *ret);
 const char *mw__hang_keep(const hang_here *h, const char *at, int64_t length); /* in the arena */
@@ -148,7 +148,7 @@ const char *mw__hang_ranks_text(mw_explain *e, const hang_ranks *set, const char
 const char *mw__hang_capital(mw_explain *e, const char *text); /* as a sentence begins */
 const char *mw__hang_verb(const hang_ranks *set, const char *one, const char *many);
 
-/* ---- hang_board.c ----------------------------------------------------------------------------- */
+/* ---- hang_board.c ------------------------------------------------------------------------ */
 
 /* The group of this key, made where it is new. NULL: no more fit. */
 hang_group *mw__hang_group(hang_here *h, const char *source, const char *key, const char *name);
@@ -166,7 +166,7 @@ mw_draft *mw__hang_told(hang_here *h, uint64_t hash);
 void mw__hang_keep_draft(hang_here *h, uint64_t hash, mw_draft *d);
 const char *mw__hang_word(const hang_group *g); /* "rank" or "group rank" */
 
-/* ---- kinds of lines: each returns true where the line was its own ----------------------------- */
+/* ---- kinds of lines: each returns true where the line was its own ------------------------ */
 
 bool mw__hang_nccl(hang_here *h);
 bool mw__hang_watchdog(hang_here *h);

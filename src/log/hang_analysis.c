@@ -1,5 +1,5 @@
-/* What the flight recorder's analyzer prints (torchfrtrace and its forerunners): a sentence, and lines
- * `name: value` under it.
+/* What the flight recorder's analyzer prints (torchfrtrace and its forerunners): a sentence, and
+ * lines `name: value` under it.
  *
  *     Not all ranks joining collective, sequence number: 5
  *     group info: 0:default_pg
@@ -61,19 +61,21 @@ void mw__hang_analysis_end(hang_here *h)
     if (!a || !a->draft) return;
     say(h, a);
     if (a->what == NOT_JOINED && a->absent.n)
-        mw__problem(a->draft, "rank-behind", -1, -1,
-                    "look at the last entries of these ranks' dumps, with stacks: what they did instead",
-                    "%s did not come to %s, which the others have %s.",
-                    mw__hang_ranks_text(h->e, &a->absent, "Rank"), a->op[0] ? a->op : "it",
-                    a->state[0] ? a->state : "issued");
+        mw__problem(
+            a->draft, "rank-behind", -1, -1,
+            "look at the last entries of these ranks' dumps, with stacks: what they did instead",
+            "%s did not come to %s, which the others have %s.",
+            mw__hang_ranks_text(h->e, &a->absent, "Rank"), a->op[0] ? a->op : "it",
+            a->state[0] ? a->state : "issued");
     else if (a->what == NOT_JOINED)
-        mw__missing(h->e, "which ranks did not come: the analysis that ends in line %lld does not go on",
+        mw__missing(h->e,
+                    "which ranks did not come: the analysis that ends in line %lld does not go on",
                     (long long)a->last);
     else
         mw__problem(a->draft, a->what == SIZES ? "uneven-inputs" : "collective-mismatch", -1, -1,
                     "compare this number's entries in the dumps of the ranks: op, sizes and stack",
-                    "Ranks came to %s with something different%s%s.", a->op[0] ? a->op : "a collective",
-                    a->error[0] ? ": " : "", a->error);
+                    "Ranks came to %s with something different%s%s.",
+                    a->op[0] ? a->op : "a collective", a->error[0] ? ": " : "", a->error);
     a->draft = NULL;
 }
 
@@ -90,10 +92,10 @@ static void open_block(hang_here *h, finding what, const char *at)
     mw__draft_weight(a->draft, 80);
     if (a->number != HANG_NONE)
         mw__fact(a->draft, "sequence number", MW_HOW_STATED, h->from, "%lld", (long long)a->number);
-    const char *group = mw__hang_after(at, " for group "), *op = mw__hang_after(at, " collective n");
+    const char *group = mw__hang_after(at, " for group "),
+               *op = mw__hang_after(at, " collective n");
     if (group) (void)snprintf(a->group, sizeof a->group, "%.*s", (int)strcspn(group, " "), group);
-    if (group && op)
-        (void)snprintf(a->op, sizeof a->op, "n%.*s", (int)strcspn(op, " "), op);
+    if (group && op) (void)snprintf(a->op, sizeof a->op, "n%.*s", (int)strcspn(op, " "), op);
     const char *absent = mw__hang_after(at, "Missing ranks are ");
     if (absent) mw__hang_ranks_read(h, absent, &a->absent);
     say(h, a);
@@ -116,10 +118,11 @@ static bool head_line(hang_here *h)
 
 static bool value_line(hang_here *h, hang_analysis *a)
 {
-    static const char *const names[] = {"group info", "collective", "missing ranks", "input sizes",
-                                        "output sizes", "world size", "expected ranks",
-                                        "collective state", "error msg", "internal record id",
-                                        "collective stack trace", "total numel", "error_culprit"};
+    static const char *const names[] = {
+        "group info",   "collective",         "missing ranks",          "input sizes",
+        "output sizes", "world size",         "expected ranks",         "collective state",
+        "error msg",    "internal record id", "collective stack trace", "total numel",
+        "error_culprit"};
     for (int i = 0; i < MW_COUNT(names); i++) {
         size_t n = strlen(names[i]);
         if (strncmp(h->at, names[i], n) != 0 || h->at[n] != ':') continue;
@@ -152,7 +155,8 @@ static bool verdict_line(hang_here *h)
         {"We cannot decide what's wrong with this collective entry",
          "dumps of some ranks lack, so the analyzer could not tell what is wrong"},
         {"No errors found for this collective entry",
-         "the ranks agree about the collective: its not ending has another cause (network, device, a "
+         "the ranks agree about the collective: its not ending has another cause (network, device, "
+         "a "
          "kernel before it)"},
         {"Too many errors", "it stopped: too many mismatches"},
     };

@@ -1,10 +1,10 @@
-/* The board: groups of ranks, and under each number of a group what its ranks posted there. Bounded:
- * what does not fit is dropped, and that is said. */
+/* The board: groups of ranks, and under each number of a group what its ranks posted there.
+ * Bounded: what does not fit is dropped, and that is said. */
 #include "log/hang.h"
 
 #include <stdio.h>
 
-/* ---- entries that other lines tell again ------------------------------------------------------- */
+/* ---- entries that other lines tell again ------------------------------------------------- */
 
 mw_draft *mw__hang_told(hang_here *h, uint64_t hash)
 {
@@ -34,7 +34,7 @@ void mw__hang_keep_draft(hang_here *h, uint64_t hash, mw_draft *d)
     s->nkept++;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------ */
 
 const char *mw__hang_word(const hang_group *g)
 {
@@ -91,8 +91,7 @@ hang_group *mw__hang_pg(hang_here *h)
     return g;
 }
 
-/* ---- ranks of a group --------------------------------------------------------------------------
- */
+/* ---- ranks of a group -------------------------------------------------------------------- */
 
 hang_member *mw__hang_member(hang_here *h, hang_group *g, int64_t rank)
 {
@@ -140,7 +139,7 @@ void mw__hang_globals(hang_here *h, hang_group *g, const char *list)
     }
 }
 
-/* ---- what was posted --------------------------------------------------------------------------- */
+/* ---- what was posted --------------------------------------------------------------------- */
 
 enum { SLOTS = HANG_EVENTS * 2 };
 
@@ -200,8 +199,7 @@ static mw_status thin(hang_state *s)
 static hang_event *add_event(hang_here *h, int64_t group, int64_t number)
 {
     hang_state *s = h->s;
-    if ((!s->event && new_table(s) != MW_OK) ||
-        (s->nevent == HANG_EVENTS && thin(s) != MW_OK)) {
+    if ((!s->event && new_table(s) != MW_OK) || (s->nevent == HANG_EVENTS && thin(s) != MW_OK)) {
         h->e->failed = true;
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* The report of NCCL_DESYNC_DEBUG, over several lines: which ranks lag, in the process group's words.
+/* The report of NCCL_DESYNC_DEBUG, over several lines: which ranks lag, in the group's own words.
  *
  *     - [0] Timeout at collective: ALLREDUCE, #15
  *     - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
@@ -44,8 +44,9 @@ static bool lagging(hang_here *h, const hang_ranks *set, const char *at)
     hang_group *g = mw__hang_pg(h);
     if (mw__hang_number(at, "joined but didn't finish collective #", &joined)) {
         post(h, set, joined, "", false);
-        tell(h, set, mw__explain_text(h->e, "came to collective %lld and did not finish it",
-                                      (long long)joined),
+        tell(h, set,
+             mw__explain_text(h->e, "came to collective %lld and did not finish it",
+                              (long long)joined),
              40);
         return true;
     }
@@ -58,8 +59,9 @@ static bool lagging(hang_here *h, const hang_ranks *set, const char *at)
         m->enqueued = m->completed = finished;
         m->status = h->line->number;
     }
-    tell(h, set, mw__explain_text(h->e, "finished collective %lld and did not come to number %lld",
-                                  (long long)finished, (long long)joined),
+    tell(h, set,
+         mw__explain_text(h->e, "finished collective %lld and did not come to number %lld",
+                          (long long)finished, (long long)joined),
          45);
     return true;
 }
@@ -89,7 +91,8 @@ bool mw__hang_desync(hang_here *h)
     if (after && after - close == 25 && mw__hang_number(after, "#", &number)) {
         mw__hang_ranks_read(h, at, &set);
         post(h, &set, number, op_at(h, after), false);
-        tell(h, &set, mw__explain_text(h->e, "timed out in collective %lld", (long long)number), 40);
+        tell(h, &set, mw__explain_text(h->e, "timed out in collective %lld", (long long)number),
+             40);
         s->desync_line = h->line->number;
         return true;
     }
@@ -101,9 +104,9 @@ bool mw__hang_desync(hang_here *h)
     bool finished = strncmp(close, "] finished ", 11) == 0;
     if (!started && !finished) return false;
     post(h, &set, s->desync_number, op_at(h, close + (started ? 10 : 11)), finished);
-    tell(h, &set, mw__explain_text(h->e, "%s collective %lld, %s",
-                                   started ? "started" : "finished", (long long)s->desync_number,
-                                   op_at(h, close + (started ? 10 : 11))),
+    tell(h, &set,
+         mw__explain_text(h->e, "%s collective %lld, %s", started ? "started" : "finished",
+                          (long long)s->desync_number, op_at(h, close + (started ? 10 : 11))),
          20);
     return true;
 }

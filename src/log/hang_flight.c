@@ -2,13 +2,13 @@
  * line or in many. Read as a stream of keys and values, whatever stands around them, so that a
  * piece of a dump is read, too:
  *
- *     {"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0,
- * 1]"}}, "entries": [{"record_id": 3, "process_group": ["0", "default_pg"], "collective_seq_id": 4,
- *                   "profiling_name": "nccl:all_reduce", "input_sizes": [[8, 8]], "state":
- * "started"}]}
+ *     {"version": "2.10",
+ *      "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}},
+ *      "entries": [{"record_id": 3, "process_group": ["0", "default_pg"],
+ *                   "collective_seq_id": 4, "profiling_name": "nccl:all_reduce",
+ *                   "input_sizes": [[8, 8]], "state": "started"}]}
  *
- * A dump does not say whose it is: a key "rank", the prefix of its line, or a heading over it may.
- */
+ * A dump does not say whose it is; the prefix of its line, or a heading over it, may. */
 #include "log/hang.h"
 
 #include <ctype.h>
@@ -51,8 +51,7 @@ typedef struct hang_dump {
     int64_t cap_pg;
 } hang_dump;
 
-/* ---- fields ------------------------------------------------------------------------------------
- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
 static pg *pg_of(hang_here *h, hang_dump *d, const char *id)
 {
@@ -164,8 +163,7 @@ static void end_record(hang_here *h, hang_dump *d)
     d->record[d->nrecord++] = r;
 }
 
-/* ---- the stream --------------------------------------------------------------------------------
- */
+/* ---- the stream -------------------------------------------------------------------------- */
 
 static void value_over(hang_here *h, hang_dump *d)
 {
@@ -261,8 +259,7 @@ static void feed(hang_here *h, hang_dump *d, char c)
     }
 }
 
-/* ---- a dump that is over -----------------------------------------------------------------------
- */
+/* ---- a dump that is over ----------------------------------------------------------------- */
 
 static const char *words(const hang_here *h, const record *r)
 {
@@ -422,8 +419,7 @@ void mw__hang_flight_end(hang_here *h)
     mw__hang_flight_done(h->s);
 }
 
-/* ---- lines -------------------------------------------------------------------------------------
- */
+/* ---- lines ------------------------------------------------------------------------------- */
 
 /* A brace on its own may open anything: it is left to others, and remembered. */
 static bool begins(const hang_here *h)

@@ -1,12 +1,12 @@
 /* What TORCH_DISTRIBUTED_DEBUG=DETAIL finds before a collective runs:
  *
  *     Detected mismatch between collectives on ranks. Rank 0 is running collective:
- *     CollectiveFingerPrint(SequenceNumber=7, OpType=ALLREDUCE, TensorShape=[6, 4], TensorDtypes=Float,
- *     TensorDeviceTypes=cuda), but Rank 2 is running collective: CollectiveFingerPrint(...).
- *     Collectives differ in the following aspects: ...
+ *       CollectiveFingerPrint(SequenceNumber=7, OpType=ALLREDUCE, TensorShape=[6, 4],
+ *       TensorDtypes=Float, TensorDeviceTypes=cuda), but Rank 2 is running collective:
+ *       CollectiveFingerPrint(...).Collectives differ in the following aspects: ...
  *
- * A barrier's fingerprint has no tensors: `CollectiveFingerPrint(SequenceNumber=7OpType=BARRIER)`. The
- * last sentence repeats what the two fingerprints say, and is not read. */
+ * A barrier's fingerprint has no tensors, and no comma behind its number. The last sentence repeats
+ * what the two fingerprints say, and is not read. */
 #include "log/hang.h"
 
 #include <stdio.h>
@@ -17,7 +17,8 @@ typedef struct print {
     bool tensors;
 } print;
 
-/* Reads "Rank 2 is running collective: CollectiveFingerPrint(...)"; the words may be others between. */
+/* Reads "Rank 2 is running collective: CollectiveFingerPrint(...)"; the words may be others
+ * between. */
 static const char *read_print(const hang_here *h, const char *at, print *ret)
 {
     *ret = (print){.rank = HANG_NONE, .number = HANG_NONE};
@@ -38,7 +39,8 @@ static const char *read_print(const hang_here *h, const char *at, print *ret)
         ret->op = "";
     } else {
         op += 7;
-        ret->op = mw__hang_keep(h, op, (int64_t)strspn(op, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"));
+        ret->op =
+            mw__hang_keep(h, op, (int64_t)strspn(op, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"));
     }
     ret->shape = mw__hang_field(h, open, end, "TensorShape=");
     ret->dtype = mw__hang_field(h, open, end, "TensorDtypes=");
@@ -72,14 +74,15 @@ static bool differ(const char *a, const char *b)
 /* Words for a fingerprint: "ALLREDUCE of [6, 4] Float". */
 static const char *words(const hang_here *h, const print *p)
 {
-    const char *text = mw__explain_text(h->e, "%s%s%s%s%s", *p->op ? p->op : "a collective",
-                                        *p->shape ? " of " : "", p->shape, *p->dtype ? " " : "",
-                                        p->dtype);
+    const char *text =
+        mw__explain_text(h->e, "%s%s%s%s%s", *p->op ? p->op : "a collective",
+                         *p->shape ? " of " : "", p->shape, *p->dtype ? " " : "", p->dtype);
     return text ? text : "";
 }
 
 static const char same_order[] =
-    "see that every rank comes to the same collectives in the same order: look for a branch, an early "
+    "see that every rank comes to the same collectives in the same order: look for a branch, an "
+    "early "
     "return or a loop count that hangs on rank or data before this call";
 
 static void find_problem(const hang_here *h, mw_draft *d, const print *a, const print *b)
@@ -87,18 +90,18 @@ static void find_problem(const hang_here *h, mw_draft *d, const print *a, const 
     const char *x = words(h, a), *y = words(h, b);
     bool numbers = a->number != HANG_NONE && b->number != HANG_NONE;
     if (numbers && a->number != b->number)
-        mw__problem(d, "diverged-control-flow", -1, -1, same_order,
-                    "Rank %lld is in its collective %lld (%s), rank %lld in its collective %lld (%s): "
-                    "one of them has made %lld fewer than the other.",
-                    (long long)a->rank, (long long)a->number, x, (long long)b->rank,
-                    (long long)b->number, y,
-                    (long long)(a->number > b->number ? a->number - b->number
-                                                      : b->number - a->number));
+        mw__problem(
+            d, "diverged-control-flow", -1, -1, same_order,
+            "Rank %lld is in its collective %lld (%s), rank %lld in its collective %lld (%s): "
+            "one of them has made %lld fewer than the other.",
+            (long long)a->rank, (long long)a->number, x, (long long)b->rank, (long long)b->number,
+            y, (long long)(a->number > b->number ? a->number - b->number : b->number - a->number));
     else if (differ(a->op, b->op))
-        mw__problem(d, "diverged-control-flow", -1, -1, same_order,
-                    "Rank %lld runs %s where rank %lld runs %s%s: their programs took different ways.",
-                    (long long)a->rank, x, (long long)b->rank, y,
-                    numbers ? ", at the same sequence number" : "");
+        mw__problem(
+            d, "diverged-control-flow", -1, -1, same_order,
+            "Rank %lld runs %s where rank %lld runs %s%s: their programs took different ways.",
+            (long long)a->rank, x, (long long)b->rank, y,
+            numbers ? ", at the same sequence number" : "");
     else if (differ(a->shape, b->shape) || a->tensors != b->tensors)
         mw__problem(d, "uneven-inputs", -1, -1,
                     "make the inputs equal on all ranks (pad the last batch or drop it, pad uneven "
@@ -133,15 +136,18 @@ bool mw__hang_mismatch(hang_here *h)
         mw__fact(d, "devices", MW_HOW_STATED, h->from, "%s and %s", a.device, b.device);
     mw_entry *entry = mw__draft_entry(d);
     if (entry) entry->op = a.op;
-    mw__draft_says(d, "Ranks disagree about the next collective: rank %lld runs %s, rank %lld runs %s.",
-                   (long long)a.rank, words(h, &a), (long long)b.rank, words(h, &b));
+    mw__draft_says(
+        d, "Ranks disagree about the next collective: rank %lld runs %s, rank %lld runs %s.",
+        (long long)a.rank, words(h, &a), (long long)b.rank, words(h, &b));
     find_problem(h, d, &a, &b);
     if (h->line->rank != a.rank)
-        mw__missing(h->e, "whether the ranks of the fingerprints in line %lld are global ranks: they "
-                          "count within the process group, which the text does not name",
+        mw__missing(h->e,
+                    "whether the ranks of the fingerprints in line %lld are global ranks: they "
+                    "count within the process group, which the text does not name",
                     (long long)h->line->number);
-    mw__missing(h->e, "what the other ranks run: the check compares two fingerprints at a time (line "
-                      "%lld); each rank's own message names another pair",
+    mw__missing(h->e,
+                "what the other ranks run: the check compares two fingerprints at a time (line "
+                "%lld); each rank's own message names another pair",
                 (long long)h->line->number);
     return true;
 }

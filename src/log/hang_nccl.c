@@ -1,8 +1,9 @@
 /* NCCL's debug lines: communicators (INIT) and calls (COLL):
  *
- *     node1:1234:1300 [0] NCCL INFO ncclCommInitRank comm 0x5c rank 0 nranks 8 cudaDev 0 ... commId 0x3f - Init START
+ *     node1:1234:1300 [0] NCCL INFO ncclCommInitRank comm 0x5c rank 0 nranks 8 cudaDev 0
+ *       nvmlDev 0 busId 1000 commId 0x3f - Init START
  *     node1:1234:1300 [0] NCCL INFO AllReduce: opCount 1f sendbuff 0x7f recvbuff 0x7f count 1024
- *         datatype 7 op 0 root 0 comm 0x5c [nranks=8] stream 0x60
+ *       datatype 7 op 0 root 0 comm 0x5c [nranks=8] stream 0x60
  *
  * opCount is hexadecimal and counts the calls of one communicator. An address names a communicator
  * within its process alone: only commId, or a group that can be no other, tells which belong
@@ -49,7 +50,7 @@ typedef struct call {
     uint64_t number, comm;
 } call;
 
-/* ---- communicators ----------------------------------------------------------------------------- */
+/* ---- communicators ----------------------------------------------------------------------- */
 
 /* "node1:1234" of what stands before "NCCL INFO". */
 static const char *process_of(const hang_here *h, const char *nccl)
@@ -167,13 +168,12 @@ static bool init_line(hang_here *h, const char *text, const char *process)
     mw__fact(d, "rank in the communicator", MW_HOW_STATED, h->from, "%lld", (long long)rank);
     if (mw__hang_number(text, " cudaDev ", &device))
         mw__fact(d, "device", MW_HOW_STATED, h->from, "%lld", (long long)device);
-    if (id)
-        mw__fact(d, "commId", MW_HOW_STATED, h->from, "0x%llx", (unsigned long long)id);
+    if (id) mw__fact(d, "commId", MW_HOW_STATED, h->from, "0x%llx", (unsigned long long)id);
     mw__draft_says(d, "Process %s joins %s as rank %lld.", process, g->name, (long long)rank);
     return true;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------- */
 
 static bool read_call(const hang_here *h, const char *text, call *ret)
 {
@@ -220,8 +220,11 @@ static void tell_call(hang_here *h, const call *c)
     char axis[60] = "ranks not said";
     if (c->nranks > 0) (void)snprintf(axis, sizeof axis, "%lld ranks", (long long)c->nranks);
     const char *dtype = dtype_of(c);
-    mw__draft_moved(d, k ? k->collective : strcmp(c->name, "Send") == 0 ? "send" : c->name, axis,
-                    "", bytes);
+    mw__draft_moved(d,
+                    k                              ? k->collective
+                    : strcmp(c->name, "Send") == 0 ? "send"
+                                                   : c->name,
+                    axis, "", bytes);
     mw__fact(d, "count", MW_HOW_STATED, h->from, "%lld", (long long)c->count);
     if (*dtype)
         mw__fact(d, "dtype", MW_HOW_DERIVED, "NCCL's number of the dtype", "%s (datatype %lld)",
@@ -231,8 +234,7 @@ static void tell_call(hang_here *h, const call *c)
                  reductions[c->op], (long long)c->op);
     if (!k || k->rooted)
         mw__fact(d, k ? "root" : "peer", MW_HOW_STATED, h->from, "%lld", (long long)c->root);
-    if (c->nranks > 0)
-        mw__fact(d, "ranks", MW_HOW_STATED, h->from, "%lld", (long long)c->nranks);
+    if (c->nranks > 0) mw__fact(d, "ranks", MW_HOW_STATED, h->from, "%lld", (long long)c->nranks);
     if (bytes >= 0)
         mw__fact(d, "received per rank", MW_HOW_DERIVED, k->formula, "%lld B", (long long)bytes);
     mw__draft_says(d, "NCCL %s of %lld%s%s over %s%s.", c->name, (long long)c->count,
@@ -265,8 +267,9 @@ static bool call_line(hang_here *h, const char *text, const char *process)
         tell_call(h, &c);
     h->line = was;
     if (rank < 0) {
-        mw__missing(h->e, "which rank of its communicator process %s is: no INIT line says it "
-                          "(NCCL_DEBUG_SUBSYS=INIT,COLL prints them)",
+        mw__missing(h->e,
+                    "which rank of its communicator process %s is: no INIT line says it "
+                    "(NCCL_DEBUG_SUBSYS=INIT,COLL prints them)",
                     process);
         g->unplaced = true;
         return true;

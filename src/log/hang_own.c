@@ -1,13 +1,14 @@
 /* meshwise's own failures, as every rank tells them (comm/threads_fail.c, comm/messages_fail.c):
  *
- *     rank 1 failed in linear(...): out of memory; rank 0 was waiting for it in all_reduce tp sum ...
+ *     rank 1 failed in linear(...): out of memory; rank 0 was waiting for it in all_reduce ...
  *     rank 2 has ended its program; rank 0 waits for it in ...
- *     ranks disagree about the collective: rank 0 is in A, rank 1 is in B, for one the number 3 of this
- *         team, for the other the number 4
- *     rank 0 has waited 3 s for rank 2 in A: rank 2 does not answer (it was last in B), rank 1 is in A
+ *     ranks disagree about the collective: rank 0 is in A, rank 1 is in B, for one the number 3 of
+ *       this team, for the other the number 4
+ *     rank 0 has waited 3 s for rank 2 in A: rank 2 does not answer (it was last in B), rank 1 is
+ *       in A
  *     ranks wait for each other in different collectives: rank 0 waits for rank 1 in A, rank 1 ...
  *
- * After what is common to all of them comes, behind a semicolon, the place of the rank that tells. */
+ * After what is common to all comes, behind a semicolon, the place of the rank that tells. */
 #include "log/hang.h"
 
 #include <stdio.h>
@@ -69,8 +70,8 @@ static int clauses(const hang_here *h, const char *text, clause *ret)
     for (int i = 0; i < n; i++) {
         const char *end = i + 1 < n ? begin[i + 1] - 2 : text + strlen(text);
         if (end < ret[i].says) end = ret[i].says;
-        const char *kept = mw__arena_strndup(mw__explain_scratch(h->e), ret[i].says,
-                                             (size_t)(end - ret[i].says));
+        const char *kept =
+            mw__arena_strndup(mw__explain_scratch(h->e), ret[i].says, (size_t)(end - ret[i].says));
         if (!kept) h->e->failed = true;
         ret[i].says = kept ? kept : "";
     }
@@ -93,8 +94,9 @@ static mw_draft *begin(hang_here *h, const char *event, int weight)
     return d;
 }
 
-static const char same_order[] = "let every rank come to the same collectives, with the same shapes, dtypes, "
-                                 "layouts and teams, in the same order";
+static const char same_order[] =
+    "let every rank come to the same collectives, with the same shapes, dtypes, "
+    "layouts and teams, in the same order";
 
 /* "all_reduce" of "is in all_reduce tp sum". */
 static int64_t op_length(const char *says)
@@ -113,8 +115,9 @@ static void tell_disagreement(hang_here *h, const char *text, const clause *c, i
     if (!y && n > 1) y = &c[1];
     const char *numbers = mw__hang_after(text, "for one the number ");
     if (numbers && mw__hang_int(&numbers, &a)) (void)mw__hang_number(numbers, "the number ", &b);
-    mw__draft_says(d, "meshwise stopped all ranks: they disagree about the next collective%s%.120s%s%.120s.",
-                   y ? "; one " : "", y ? x->says : "", y ? ", another " : "", y ? y->says : "");
+    mw__draft_says(
+        d, "meshwise stopped all ranks: they disagree about the next collective%s%.120s%s%.120s.",
+        y ? "; one " : "", y ? x->says : "", y ? ", another " : "", y ? y->says : "");
     if (!y) return;
     bool same = op_length(x->says) == op_length(y->says) &&
                 strncmp(x->says, y->says, 6 + (size_t)op_length(x->says)) == 0;
@@ -143,11 +146,12 @@ static void tell_waits(hang_here *h, const char *text, const clause *c, int n)
                    silent.n ? "; without a sign of " : "",
                    silent.n ? mw__hang_ranks_text(h->e, &silent, "rank") : "");
     if (silent.n)
-        mw__problem(d, "rank-behind", -1, -1,
-                    "see what it does: it is stopped, gone, or works long on its own, which needs a "
-                    "longer --timeout",
-                    "%s did not come to the collective in which the others wait.",
-                    mw__hang_ranks_text(h->e, &silent, "Rank"));
+        mw__problem(
+            d, "rank-behind", -1, -1,
+            "see what it does: it is stopped, gone, or works long on its own, which needs a "
+            "longer --timeout",
+            "%s did not come to the collective in which the others wait.",
+            mw__hang_ranks_text(h->e, &silent, "Rank"));
     if (ended.n)
         mw__problem(d, "diverged-control-flow", -1, -1, same_order,
                     "%s had ended the program while others waited.",
@@ -161,11 +165,12 @@ static void tell_circle(hang_here *h, const clause *c, int n)
 {
     mw_draft *d = begin(h, "mismatch", 90);
     tell_clauses(h, d, c, n);
-    mw__draft_says(d, "Ranks wait for each other in a circle, in different collectives: a deadlock.");
+    mw__draft_says(d,
+                   "Ranks wait for each other in a circle, in different collectives: a deadlock.");
     if (n > 1)
         mw__problem(d, "diverged-control-flow", -1, -1, same_order,
-                    "Rank %lld %.200s, and rank %lld %.200s: neither can go on.", (long long)c[0].rank,
-                    c[0].says, (long long)c[1].rank, c[1].says);
+                    "Rank %lld %.200s, and rank %lld %.200s: neither can go on.",
+                    (long long)c[0].rank, c[0].says, (long long)c[1].rank, c[1].says);
 }
 
 static void tell_failure(hang_here *h, const clause *c, int n)
@@ -180,9 +185,11 @@ static void tell_failure(hang_here *h, const clause *c, int n)
                     "Rank %lld ended its program while rank %lld still needed it for a collective.",
                     (long long)c[0].rank, (long long)c[n - 1].rank);
     else
-        mw__problem(d, "rank-failed", -1, -1, "mend what that rank failed at; the others only waited for it",
-                    "Rank %lld %.250s: the cause is its own, the waiting of the others a consequence.",
-                    (long long)c[0].rank, c[0].says);
+        mw__problem(
+            d, "rank-failed", -1, -1,
+            "mend what that rank failed at; the others only waited for it",
+            "Rank %lld %.250s: the cause is its own, the waiting of the others a consequence.",
+            (long long)c[0].rank, c[0].says);
 }
 
 bool mw__hang_own(hang_here *h)
@@ -190,7 +197,8 @@ bool mw__hang_own(hang_here *h)
     const char *text = h->line->text;
     if (strncmp(text, "meshwise: ", 10) == 0) text += 10;
     const char *disagree = mw__hang_after(text, "ranks disagree about the collective: ");
-    const char *circle = mw__hang_after(text, "ranks wait for each other in different collectives: ");
+    const char *circle =
+        mw__hang_after(text, "ranks wait for each other in different collectives: ");
     clause c[CLAUSES], first;
     if (disagree || circle) {
         int n = clauses(h, disagree ? disagree : circle, c);
@@ -204,7 +212,8 @@ bool mw__hang_own(hang_here *h)
         tell_waits(h, text, c, n);
         return true;
     }
-    if ((first.verb != FAILED && first.verb != ENDED) || n < 2 || c[n - 1].verb != WAS) return false;
+    if ((first.verb != FAILED && first.verb != ENDED) || n < 2 || c[n - 1].verb != WAS)
+        return false;
     tell_failure(h, c, n);
     return true;
 }

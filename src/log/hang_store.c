@@ -19,7 +19,7 @@ static const char *teller(const hang_here *h)
     return text ? text : "A rank";
 }
 
-/* ---- monitoredBarrier -------------------------------------------------------------------------- */
+/* ---- monitoredBarrier -------------------------------------------------------------------- */
 
 static bool barrier_line(hang_here *h)
 {
@@ -41,14 +41,16 @@ static bool barrier_line(hang_here *h)
         mw__draft_says(d, "Rank 0 waited for %s in a barrier%s: %s did not come.", who,
                        all ? "" : " (the first that is late is named, others may be, too)",
                        set.n == 1 ? "it" : "they");
-        mw__problem(d, "rank-behind", -1, -1,
-                    "look at what these ranks did instead: their own last log lines, or a stack dump "
-                    "(py-spy dump) of them while they hang",
-                    "The barrier says which: %s did not reach it%s.", who,
-                    timed ? " within the time-out" : "");
+        mw__problem(
+            d, "rank-behind", -1, -1,
+            "look at what these ranks did instead: their own last log lines, or a stack dump "
+            "(py-spy dump) of them while they hang",
+            "The barrier says which: %s did not reach it%s.", who,
+            timed ? " within the time-out" : "");
         if (!all)
-            mw__missing(h->e, "whether more ranks were late for the barrier of line %lld: it stops at "
-                              "the first (wait_all_ranks=True names all)",
+            mw__missing(h->e,
+                        "whether more ranks were late for the barrier of line %lld: it stops at "
+                        "the first (wait_all_ranks=True names all)",
                         (long long)h->line->number);
         return true;
     }
@@ -57,23 +59,26 @@ static bool barrier_line(hang_here *h)
     int64_t rank = HANG_NONE;
     (void)mw__hang_number(h->at, "Rank ", &rank);
     mw_draft *d = begin(h, "c10d", "barrier", 20);
-    if (rank != HANG_NONE) mw__fact(d, "came", MW_HOW_STATED, h->from, "rank %lld", (long long)rank);
+    if (rank != HANG_NONE)
+        mw__fact(d, "came", MW_HOW_STATED, h->from, "rank %lld", (long long)rank);
     char who[40] = "A rank";
     if (rank != HANG_NONE) (void)snprintf(who, sizeof who, "Rank %lld", (long long)rank);
-    mw__draft_says(d, "%s came to the barrier; rank 0 did not answer it: rank 0's message names who was "
-                      "late.",
-                   who);
+    mw__draft_says(
+        d,
+        "%s came to the barrier; rank 0 did not answer it: rank 0's message names who was "
+        "late.",
+        who);
     return true;
 }
 
-/* ---- gloo -------------------------------------------------------------------------------------- */
+/* ---- gloo -------------------------------------------------------------------------------- */
 
 static bool gloo_line(hang_here *h)
 {
     const char *at;
     int64_t ms;
-    if ((at = mw__hang_after(h->at, "imed out waiting ")) != NULL && strstr(at, "operation to complete") &&
-        mw__hang_int(&at, &ms)) {
+    if ((at = mw__hang_after(h->at, "imed out waiting ")) != NULL &&
+        strstr(at, "operation to complete") && mw__hang_int(&at, &ms)) {
         bool receive = strstr(at, "recv operation") != NULL;
         mw_draft *d = begin(h, "gloo", "timeout", 50);
         mw__fact(d, "waited", MW_HOW_STATED, h->from, "%lld ms", (long long)ms);
@@ -83,8 +88,9 @@ static bool gloo_line(hang_here *h)
                     "find the rank that did not come: a stack dump of every rank, or "
                     "TORCH_DISTRIBUTED_DEBUG=DETAIL, which names it",
                     "A peer did not come to a collective within %lld ms.", (long long)ms);
-        mw__missing(h->e, "for which rank and in which collective line %lld waited: gloo's message "
-                          "names neither",
+        mw__missing(h->e,
+                    "for which rank and in which collective line %lld waited: gloo's message "
+                    "names neither",
                     (long long)h->line->number);
         return true;
     }
@@ -98,16 +104,18 @@ static bool gloo_line(hang_here *h)
                  open);
     mw__draft_says(d, "%s lost the connection to another rank: that one's process has ended.",
                    teller(h));
-    mw__problem(d, "rank-failed", -1, -1,
-                "look for the first error of the other ranks: this message is a consequence",
-                "The other end of a connection is closed: its process ended (by an error, a kill or by "
-                "reaching its end) while this rank still communicated with it.");
-    mw__missing(h->e, "which rank closed the connection of line %lld: an address stands there, no rank",
+    mw__problem(
+        d, "rank-failed", -1, -1,
+        "look for the first error of the other ranks: this message is a consequence",
+        "The other end of a connection is closed: its process ended (by an error, a kill or by "
+        "reaching its end) while this rank still communicated with it.");
+    mw__missing(h->e,
+                "which rank closed the connection of line %lld: an address stands there, no rank",
                 (long long)h->line->number);
     return true;
 }
 
-/* ---- the store --------------------------------------------------------------------------------- */
+/* ---- the store --------------------------------------------------------------------------- */
 
 static bool joined_line(hang_here *h)
 {
@@ -121,16 +129,16 @@ static bool joined_line(hang_here *h)
                  (long long)want);
         mw__draft_says(d, "At the start %lld of %lld ranks joined the store; %lld did not.",
                        (long long)have, (long long)want, (long long)(want - have));
-        mw__problem(d, "rank-silent", -1, -1,
-                    "see that all processes were started with the same address, port and world size, "
-                    "and can reach that address",
-                    "%lld of %lld ranks never joined.", (long long)(want - have), (long long)want);
+        mw__problem(
+            d, "rank-silent", -1, -1,
+            "see that all processes were started with the same address, port and world size, "
+            "and can reach that address",
+            "%lld of %lld ranks never joined.", (long long)(want - have), (long long)want);
         mw__missing(h->e, "which ranks did not join: line %lld only counts them",
                     (long long)h->line->number);
         return true;
     }
-    if (!strstr(h->at, "store based barrier") ||
-        !mw__hang_number(h->at, "world_size=", &want) ||
+    if (!strstr(h->at, "store based barrier") || !mw__hang_number(h->at, "world_size=", &want) ||
         (!mw__hang_number(h->at, "worker_count=", &have) &&
          !mw__hang_number(h->at, "num_workers_joined=", &have)))
         return false;
@@ -161,10 +169,11 @@ static bool store_line(hang_here *h)
         mw__draft_says(d, "%s waited %lld ms for a key of the store that another rank was to set.",
                        teller(h), (long long)ms);
         if (strstr(h->at, "ncclUniqueId"))
-            mw__problem(d, "rank-behind", -1, -1,
-                        "see that the first rank of the group comes to the same first collective",
-                        "The first rank of the group did not come to make the communicator: it sets "
-                        "the key.");
+            mw__problem(
+                d, "rank-behind", -1, -1,
+                "see that the first rank of the group comes to the same first collective",
+                "The first rank of the group did not come to make the communicator: it sets "
+                "the key.");
         mw__missing(h->e, "which rank was to set the key of line %lld", (long long)h->line->number);
         return true;
     }
@@ -177,9 +186,10 @@ static bool store_line(hang_here *h)
     if (mw__hang_number(h->at, "timed out after ", &ms))
         mw__fact(d, "waited", MW_HOW_STATED, h->from, "%lld%s", (long long)ms,
                  strstr(h->at, "ms") ? " ms" : "");
-    mw__draft_says(d, connect ? "%s could not reach the store's address."
-                              : "%s had no answer from the store: its host, usually rank 0, is gone "
-                                "or busy.",
+    mw__draft_says(d,
+                   connect ? "%s could not reach the store's address."
+                           : "%s had no answer from the store: its host, usually rank 0, is gone "
+                             "or busy.",
                    teller(h));
     return true;
 }
@@ -195,8 +205,9 @@ static bool abort_line(hang_here *h)
     mw__draft_says(d, "Rank %lld used a communicator that was aborted before: %s.", (long long)rank,
                    why ? "the reason stands in the line" : "an earlier line says why");
     if (!why)
-        mw__missing(h->e, "why the communicator of line %lld was aborted: the first error of that rank "
-                          "tells",
+        mw__missing(h->e,
+                    "why the communicator of line %lld was aborted: the first error of that rank "
+                    "tells",
                     (long long)h->line->number);
     return true;
 }

@@ -1,5 +1,6 @@
-/* At the end of the text, per group: who waits for what, who differs, who is not shown. Each is said
- * with the lines it comes from; what follows only if the text is whole is missing, not told. */
+/* At the end of the text, per group: who waits for what, who differs, who is not shown. Each is
+ * said with the lines it comes from; what follows only if the text is whole is missing, not told.
+ */
 #include "log/hang.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static const char *line_text(const view *v, int64_t line)
     return text ? text : "";
 }
 
-/* ---- what is known ----------------------------------------------------------------------------- */
+/* ---- what is known ----------------------------------------------------------------------- */
 
 /* How far a member is known to have come: the largest number that it issued. */
 static int64_t reached(const hang_member *m)
@@ -97,12 +98,13 @@ static void find_stopped(view *v)
         if (g->member[i].last >= v->stuck)
             mw__hang_ranks_add(v->h->e, &v->waiting, g->member[i].rank);
     if (cut.n)
-        mw__missing(v->h->e, "whether %s of %s would have gone on: the text ends a few lines after their "
-                             "last collective, others are up to number %lld",
+        mw__missing(v->h->e,
+                    "whether %s of %s would have gone on: the text ends a few lines after their "
+                    "last collective, others are up to number %lld",
                     mw__hang_ranks_text(v->h->e, &cut, v->word), g->name, (long long)most);
 }
 
-/* ---- numbers under which ranks posted different things ------------------------------------------ */
+/* ---- numbers under which ranks posted different things ----------------------------------- */
 
 /* Ranks of `a` that are not in `b`. */
 static hang_ranks without(const view *v, const hang_ranks *a, const hang_ranks *b)
@@ -116,13 +118,13 @@ static hang_ranks without(const view *v, const hang_ranks *a, const hang_ranks *
 /* Ops whose sizes may differ from rank to rank. */
 static bool may_differ(const char *op)
 {
-    static const char *const names[] = {"lltoall", "LLTOALL", "ll_to_all", "LL_TO_ALL", "lltoAll",
-                                        "end",     "SEND",    "ecv",       "RECV",      "OALESCED",
-                                        "oalesced", "ather",  "GATHER",    "catter",    "SCATTER",
-                                        "barrier", "BARRIER", "llToAll"};
-    static const char *const even[] = {"REDUCE_SCATTER", "reduce_scatter", "ReduceScatter",
-                                       "ALLGATHER_BASE", "_all_gather_base", "_ALLGATHER_BASE",
-                                       "AllGather", "all_gather_into_tensor"};
+    static const char *const names[] = {"lltoall",  "LLTOALL", "ll_to_all", "LL_TO_ALL", "lltoAll",
+                                        "end",      "SEND",    "ecv",       "RECV",      "OALESCED",
+                                        "oalesced", "ather",   "GATHER",    "catter",    "SCATTER",
+                                        "barrier",  "BARRIER", "llToAll"};
+    static const char *const even[] = {"REDUCE_SCATTER", "reduce_scatter",        "ReduceScatter",
+                                       "ALLGATHER_BASE", "_all_gather_base",      "_ALLGATHER_BASE",
+                                       "AllGather",      "all_gather_into_tensor"};
     for (int i = 0; i < MW_COUNT(even); i++)
         if (strstr(op, even[i])) return false;
     for (int i = 0; i < MW_COUNT(names); i++)
@@ -132,9 +134,9 @@ static bool may_differ(const char *op)
 
 static const char *what(const view *v, const hang_post *p)
 {
-    const char *text = mw__explain_text(v->h->e, "%s%s%s%s%s", *p->op ? p->op : "a collective",
-                                        *p->shape ? " of " : "", p->shape, *p->dtype ? " " : "",
-                                        p->dtype);
+    const char *text =
+        mw__explain_text(v->h->e, "%s%s%s%s%s", *p->op ? p->op : "a collective",
+                         *p->shape ? " of " : "", p->shape, *p->dtype ? " " : "", p->dtype);
     return text ? text : "";
 }
 
@@ -149,7 +151,8 @@ static difference compare(const hang_post *a, const hang_post *b)
     return SAME;
 }
 
-/* The first number of the group with two posts that differ, each by ranks that don't have the other. */
+/* The first number of the group with two posts that differ, each by ranks that don't have the
+ * other. */
 static bool find_difference(const view *v, int64_t *ret_number, const hang_post **ret_a,
                             const hang_post **ret_b)
 {
@@ -173,22 +176,25 @@ static bool find_difference(const view *v, int64_t *ret_number, const hang_post 
     return found;
 }
 
-static const char same_order[] =
-    "see that every rank comes to the same collectives in the same order: look for a branch, an early "
-    "return, an exception that is caught or a loop count that hangs on rank or data before this number";
+static const char same_order[] = "see that every rank comes to the same collectives in the same "
+                                 "order: look for a branch, an early "
+                                 "return, an exception that is caught or a loop count that hangs "
+                                 "on rank or data before this number";
 
 static void tell_difference(view *v, int64_t number, const hang_post *a, const hang_post *b)
 {
     difference d = compare(a, b);
-    const char *kind = d == OPS ? "diverged-control-flow" : d == SHAPES ? "uneven-inputs"
-                                                                        : "dtype-mismatch";
-    const char *fix = d == OPS ? same_order
-                      : d == SHAPES
-                          ? "make the inputs equal on all ranks (pad the last batch or drop it, pad "
-                            "uneven pieces), or use a collective that takes sizes per rank"
-                          : "cast to one dtype on all ranks before the call";
+    const char *kind = d == OPS      ? "diverged-control-flow"
+                       : d == SHAPES ? "uneven-inputs"
+                                     : "dtype-mismatch";
+    const char *fix =
+        d == OPS      ? same_order
+        : d == SHAPES ? "make the inputs equal on all ranks (pad the last batch or drop it, pad "
+                        "uneven pieces), or use a collective that takes sizes per rank"
+                      : "cast to one dtype on all ranks before the call";
     char from[80];
-    (void)snprintf(from, sizeof from, "lines %lld and %lld", (long long)a->line, (long long)b->line);
+    (void)snprintf(from, sizeof from, "lines %lld and %lld", (long long)a->line,
+                   (long long)b->line);
     mw__fact(v->draft, "first difference", MW_HOW_DERIVED, from, "number %lld", (long long)number);
     mw__problem(v->draft, kind, -1, -1, fix,
                 "Under number %lld %s posted %s (line %lld), and %s %s (line %lld)%s.",
@@ -202,7 +208,7 @@ static void tell_difference(view *v, int64_t number, const hang_post *a, const h
     }
 }
 
-/* ---- one group --------------------------------------------------------------------------------- */
+/* ---- one group --------------------------------------------------------------------------- */
 
 static void tell_member(const view *v, const hang_member *m)
 {
@@ -222,8 +228,9 @@ static void tell_member(const view *v, const hang_member *m)
                  "last enqueued %lld, last completed %lld%s", (long long)m->enqueued,
                  (long long)m->completed, global);
     } else if (m->last != HANG_NONE) {
-        mw__fact(v->draft, name, MW_HOW_STATED, line_text(v, m->last_line), "last is number %lld%s%s%s",
-                 (long long)m->last, *m->last_op ? ", " : "", m->last_op, global);
+        mw__fact(v->draft, name, MW_HOW_STATED, line_text(v, m->last_line),
+                 "last is number %lld%s%s%s", (long long)m->last, *m->last_op ? ", " : "",
+                 m->last_op, global);
     }
 }
 
@@ -240,14 +247,15 @@ static void tell_behind(view *v)
     for (int64_t i = 0; i < v->g->nmember; i++)
         if (mw__hang_ranks_has(&v->behind, v->g->member[i].rank))
             most = MW_MAX(most, reached(&v->g->member[i]));
-    mw__problem(v->draft, "rank-behind", -1, -1,
-                "look at what these ranks do instead, with a stack dump (py-spy dump) while they hang: a "
-                "rank counts a collective once the call that issues it has returned, so it may also be "
-                "stuck in that very call",
-                "%s %s not issued number %lld, in which %s %s: the last of them that %s issued is %lld.",
-                mw__hang_capital(v->h->e, ranks(v, &v->behind)), mw__hang_verb(&v->behind, "has", "have"), (long long)v->stuck,
-                ranks(v, &v->waiting), mw__hang_verb(&v->waiting, "waits", "wait"),
-                mw__hang_verb(&v->behind, "it has", "they have"), (long long)most);
+    mw__problem(
+        v->draft, "rank-behind", -1, -1,
+        "look at what these ranks do instead, with a stack dump (py-spy dump) while they hang: a "
+        "rank counts a collective once the call that issues it has returned, so it may also be "
+        "stuck in that very call",
+        "%s %s not issued number %lld, in which %s %s: the last of them that %s issued is %lld.",
+        mw__hang_capital(v->h->e, ranks(v, &v->behind)), mw__hang_verb(&v->behind, "has", "have"),
+        (long long)v->stuck, ranks(v, &v->waiting), mw__hang_verb(&v->waiting, "waits", "wait"),
+        mw__hang_verb(&v->behind, "it has", "they have"), (long long)most);
 }
 
 static void tell_absent(view *v)
@@ -255,9 +263,11 @@ static void tell_absent(view *v)
     if (!v->absent.n) return;
     const char *who = ranks(v, &v->absent);
     mw__fact(v->draft, "not shown", MW_HOW_DERIVED,
-             v->g->size != HANG_NONE ? line_text(v, v->g->size_line) : "ranks count from 0", "%s", who);
-    mw__missing(v->h->e, "what %s of %s %s: no line shows %s. %s may be the one that the others wait "
-                         "for, or its log was not pasted",
+             v->g->size != HANG_NONE ? line_text(v, v->g->size_line) : "ranks count from 0", "%s",
+             who);
+    mw__missing(v->h->e,
+                "what %s of %s %s: no line shows %s. %s may be the one that the others wait "
+                "for, or its log was not pasted",
                 who, v->g->name, mw__hang_verb(&v->absent, "does", "do"),
                 mw__hang_verb(&v->absent, "it", "them"),
                 mw__hang_verb(&v->absent, "It", "One of them"));
@@ -277,16 +287,15 @@ static void say(view *v, bool differs)
         mw__draft_says(d, "In %s ranks posted different collectives under one number.", v->g->name);
         return;
     }
-    mw__draft_says(
-        d, "In %s %s %s in number %lld, %s%s%s%s%s%s.", v->g->name,
-        v->waiting.n ? ranks(v, &v->waiting) : "a rank",
-        mw__hang_verb(&v->waiting, "waits", v->waiting.n ? "wait" : "waits"), (long long)v->stuck,
-        stuck_words(v), v->behind.n ? ", to which " : "", v->behind.n ? ranks(v, &v->behind) : "",
-        v->behind.n ? " did not come" : "",
-        differs ? ": ranks disagree about a collective" : "",
-        !v->behind.n && v->absent.n
-            ? mw__explain_text(v->h->e, "; no line shows %s", ranks(v, &v->absent))
-            : "");
+    mw__draft_says(d, "In %s %s %s in number %lld, %s%s%s%s%s%s.", v->g->name,
+                   v->waiting.n ? ranks(v, &v->waiting) : "a rank",
+                   mw__hang_verb(&v->waiting, "waits", v->waiting.n ? "wait" : "waits"),
+                   (long long)v->stuck, stuck_words(v), v->behind.n ? ", to which " : "",
+                   v->behind.n ? ranks(v, &v->behind) : "", v->behind.n ? " did not come" : "",
+                   differs ? ": ranks disagree about a collective" : "",
+                   !v->behind.n && v->absent.n
+                       ? mw__explain_text(v->h->e, "; no line shows %s", ranks(v, &v->absent))
+                       : "");
 }
 
 static void begin(view *v, int64_t line)
@@ -305,14 +314,16 @@ static void tell_how_many(const view *v)
         mw__fact(v->draft, "ranks in the group", MW_HOW_STATED, line_text(v, g->size_line), "%lld",
                  (long long)g->size);
     else
-        mw__missing(v->h->e, "how many ranks %s has: a rank past the last shown one would not be missed",
+        mw__missing(v->h->e,
+                    "how many ranks %s has: a rank past the last shown one would not be missed",
                     g->name);
     if (*g->globals)
         mw__fact(v->draft, "global ranks of the group, in order", MW_HOW_STATED,
                  line_text(v, g->globals_line), "%s", g->globals);
     else if (!g->world)
-        mw__missing(v->h->e, "which global ranks are in %s: its list of ranks (pg_config, or the call "
-                             "that made the group) tells",
+        mw__missing(v->h->e,
+                    "which global ranks are in %s: its list of ranks (pg_config, or the call "
+                    "that made the group) tells",
                     g->name);
 }
 
@@ -322,8 +333,9 @@ static void tell_group(hang_here *h, int64_t index)
     hang_group *g = v.g;
     bool too_many = g->size != HANG_NONE && g->nmember > g->size && !g->dumps;
     if (g->unnamed && (g->ambiguous || too_many)) {
-        mw__missing(h->e, "which of %s belong together: lines with commId tell "
-                          "(NCCL_DEBUG_SUBSYS=INIT,COLL)",
+        mw__missing(h->e,
+                    "which of %s belong together: lines with commId tell "
+                    "(NCCL_DEBUG_SUBSYS=INIT,COLL)",
                     g->name);
         return;
     }
@@ -349,12 +361,13 @@ static void tell_group(hang_here *h, int64_t index)
         tell_behind(&v);
         tell_absent(&v);
         if (!v.behind.n && !v.absent.n && !differs)
-            mw__problem(v.draft, "collective-timeout", -1, -1,
-                        "if the dumps or logs of all ranks show the same collective, look below it: "
-                        "network, a device that is stuck, a kernel before it on one rank's stream",
-                        "%s %s in number %lld and nothing shows a rank that differs.",
-                        v.waiting.n ? mw__hang_capital(h->e, ranks(&v, &v.waiting)) : "A rank",
-                        v.waiting.n > 1 ? "wait" : "waits", (long long)v.stuck);
+            mw__problem(
+                v.draft, "collective-timeout", -1, -1,
+                "if the dumps or logs of all ranks show the same collective, look below it: "
+                "network, a device that is stuck, a kernel before it on one rank's stream",
+                "%s %s in number %lld and nothing shows a rank that differs.",
+                v.waiting.n ? mw__hang_capital(h->e, ranks(&v, &v.waiting)) : "A rank",
+                v.waiting.n > 1 ? "wait" : "waits", (long long)v.stuck);
     }
     tell_how_many(&v);
     for (int64_t i = 0; i < g->nmember && i < HANG_FACTS; i++)
@@ -366,7 +379,8 @@ void mw__hang_tell(hang_here *h)
     for (int64_t i = 0; i < h->s->ngroup; i++)
         tell_group(h, i);
     if (h->s->dropped)
-        mw__missing(h->e, "some collectives and ranks of the text: up to %d numbers, %d groups and %d "
-                          "ranks of one are compared",
+        mw__missing(h->e,
+                    "some collectives and ranks of the text: up to %d numbers, %d groups and %d "
+                    "ranks of one are compared",
                     HANG_EVENTS, HANG_GROUPS, HANG_RANKS);
 }

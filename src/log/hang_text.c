@@ -83,8 +83,7 @@ const char *mw__hang_field(const hang_here *h, const char *at, const char *end, 
     return mw__hang_keep(h, value, p - value);
 }
 
-/* ---- heads -------------------------------------------------------------------------------------
- */
+/* ---- heads ------------------------------------------------------------------------------- */
 
 /* `PG ID 0 PG GUID 0(default_pg) Rank 3`, `PG 0 (default_pg) Rank 3`, `PG 0 Rank 3`, `Rank 3`. */
 static bool read_pg(hang_here *h, const char *at, const char *close)
@@ -140,8 +139,7 @@ void mw__hang_head(hang_here *h)
     h->at += strspn(h->at, " ");
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------
- */
+/* ---- ranks ------------------------------------------------------------------------------- */
 
 bool mw__hang_ranks_has(const hang_ranks *set, int64_t rank)
 {

@@ -1,10 +1,11 @@
-/* ProcessGroupNCCL (and its likes: XCCL, HCCL): the watchdog that gives up a collective, the heartbeat
- * monitor, the dump signals that tell how far the other ranks are, and desync reports.
+/* ProcessGroupNCCL (and its likes: XCCL, HCCL): the watchdog that gives up a collective, the
+ * heartbeat monitor, the dump signals that tell how far the other ranks are.
  *
- *     [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=15, OpType=ALLREDUCE,
- *         NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.
- *     [PG ID 0 PG GUID 0(default_pg) Rank 3] failure detected by watchdog at work sequence id: 15 PG
- *         status: last enqueued work: 16, last completed work: 14
+ *     [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=15,
+ *       OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) ran for 600029
+ *       milliseconds before timing out.
+ *     [PG ID 0 PG GUID 0(default_pg) Rank 3] failure detected by watchdog at work sequence id: 15
+ *       PG status: last enqueued work: 16, last completed work: 14
  *
  * The first of these does not name the group; the second, of the same rank and number, does. */
 #include "log/hang.h"
@@ -67,23 +68,22 @@ static void note_global(hang_here *h, hang_group *g)
 static const char *who(hang_here *h)
 {
     if (h->pg_rank == HANG_NONE && h->line->rank < 0) return "A rank that the text does not name";
-    if (h->pg_rank == HANG_NONE)
-        return mw__explain_text(h->e, "Rank %d", h->line->rank);
+    if (h->pg_rank == HANG_NONE) return mw__explain_text(h->e, "Rank %d", h->line->rank);
     if (!h->pg)
         return h->line->rank >= 0 && h->line->rank != h->pg_rank
                    ? mw__explain_text(h->e, "Rank %d (rank %lld of a group)", h->line->rank,
                                       (long long)h->pg_rank)
                    : mw__explain_text(h->e, "Rank %lld", (long long)h->pg_rank);
     const char *desc = h->pg_desc && h->pg_desc[0] ? h->pg_desc : "";
-    const char *group = mw__explain_text(h->e, "group %s%s%s%s", h->pg, *desc ? " (" : "", desc,
-                                         *desc ? ")" : "");
+    const char *group =
+        mw__explain_text(h->e, "group %s%s%s%s", h->pg, *desc ? " (" : "", desc, *desc ? ")" : "");
     return h->line->rank >= 0 && h->line->rank != h->pg_rank
                ? mw__explain_text(h->e, "Rank %d, rank %lld of %s,", h->line->rank,
                                   (long long)h->pg_rank, group)
                : mw__explain_text(h->e, "Rank %lld of %s", (long long)h->pg_rank, group);
 }
 
-/* ---- the time-out ------------------------------------------------------------------------------ */
+/* ---- the time-out ------------------------------------------------------------------------ */
 
 static void tell_timeout(hang_here *h, const hang_pending *p, const char *limit)
 {
@@ -106,7 +106,8 @@ static void tell_timeout(hang_here *h, const hang_pending *p, const char *limit)
     if (h->pg_rank != HANG_NONE)
         mw__fact(d, "rank in its group", MW_HOW_STATED, h->from, "%lld", (long long)h->pg_rank);
     char number[40] = "";
-    if (p->number != HANG_NONE) (void)snprintf(number, sizeof number, " %lld", (long long)p->number);
+    if (p->number != HANG_NONE)
+        (void)snprintf(number, sizeof number, " %lld", (long long)p->number);
     char waited[40] = "its time-out";
     if (p->ran_ms != HANG_NONE)
         (void)snprintf(waited, sizeof waited, "%lld ms", (long long)p->ran_ms);
@@ -163,7 +164,7 @@ static bool timeout_line(hang_here *h)
     return true;
 }
 
-/* ---- how far a rank is ------------------------------------------------------------------------- */
+/* ---- how far a rank is ------------------------------------------------------------------- */
 
 static void put_status(hang_here *h, int64_t enqueued, int64_t completed)
 {
@@ -194,12 +195,14 @@ static void tell_status(hang_here *h, const char *event, int64_t enqueued, int64
         mw__fact(d, "signal from rank", MW_HOW_STATED, h->from, "%lld", (long long)signal_from);
     mw__draft_weight(d, 30);
     if (completed > enqueued)
-        mw__draft_says(d, "%s has issued %lld collectives; its number of the last completed one, "
-                          "%lld, is none (it was never set).",
+        mw__draft_says(d,
+                       "%s has issued %lld collectives; its number of the last completed one, "
+                       "%lld, is none (it was never set).",
                        who(h), (long long)enqueued, (long long)completed);
     else
-        mw__draft_says(d, "%s has issued its collectives up to number %lld and completed them up "
-                          "to %lld%s.",
+        mw__draft_says(d,
+                       "%s has issued its collectives up to number %lld and completed them up "
+                       "to %lld%s.",
                        who(h), (long long)enqueued, (long long)completed,
                        enqueued == completed ? ": it waits for none of them" : "");
 }
@@ -233,7 +236,7 @@ static bool status_line(hang_here *h)
     return true;
 }
 
-/* ---- the rest of it ---------------------------------------------------------------------------- */
+/* ---- the rest of it ---------------------------------------------------------------------- */
 
 typedef struct phrase {
     const char *words, *event, *says;

@@ -1,13 +1,14 @@
 /* XLA's rendezvous: threads of one process that wait for each other before a collective.
  *
  *     This thread has been waiting for 5000ms for and may be stuck: participant
- *         AllReduceParticipantData{rank=2, element_count=8, type=F32, rendezvous_key=RendezvousKey{
- *         run_id=RunId: 7, global_devices=[0,1,2,3], num_local_participants=4,
- *         collective_op_kind=cross_module, op_id=3}} waiting for all participants to arrive at ...
- *     [id=0] This thread has been waiting for `all gather RendezvousKey{...}` for 20 seconds and may be
- *         stuck. Expected 4 threads to join the rendezvous, but only 3 of them arrived on time.
- *     Termination timeout for `NAME` of 40 seconds exceeded. Exiting to ensure a consistent program
- *         state. Expected 4 threads to join the rendezvous, but not all of them arrived on time.
+ *       AllReduceParticipantData{rank=2, element_count=8, type=F32, rendezvous_key=
+ *       RendezvousKey{run_id=RunId: 7, global_devices=[0,1,2,3], num_local_participants=4,
+ *       collective_op_kind=cross_module, op_id=3}} waiting for all participants to arrive at ...
+ *     [id=0] This thread has been waiting for `all gather RendezvousKey{...}` for 20 seconds and
+ *       may be stuck. Expected 4 threads to join the rendezvous, but only 3 of them arrived on
+ *       time.
+ *     Termination timeout for `NAME` of 40 seconds exceeded. Exiting to ensure a consistent
+ *       program state. Expected 4 threads to join the rendezvous, but not all of them arrived ...
  *     Thread is unstuck! Warning above was a false-positive. Perhaps the timeout is too short.
  *
  * A participant's rank is its place in global_devices; an id is the order of arrival and names no
@@ -47,7 +48,8 @@ static hang_xla *state_of(hang_here *h)
 static void read_key(const hang_here *h, const char *text, key *ret)
 {
     *ret = (key){.op = HANG_NONE, .local = HANG_NONE, .devices = "", .run = "", .kind = ""};
-    const char *open = mw__hang_after(text, "RendezvousKey{"), *close = open ? strchr(open, '}') : NULL;
+    const char *open = mw__hang_after(text, "RendezvousKey{"),
+               *close = open ? strchr(open, '}') : NULL;
     if (!close) return;
     ret->has = true;
     ret->run = mw__hang_field(h, open, close, "run_id=");
@@ -85,8 +87,10 @@ static const char *collective_of(const char *data, const char *start)
 {
     static const struct {
         const char *name, *collective;
-    } row[] = {{"AllReduce", "all_reduce"},       {"AllGather", "all_gather"},
-               {"ReduceScatter", "reduce_scatter"}, {"AllToAll", "all_to_all"},
+    } row[] = {{"AllReduce", "all_reduce"},
+               {"AllGather", "all_gather"},
+               {"ReduceScatter", "reduce_scatter"},
+               {"AllToAll", "all_to_all"},
                {"CollectivePermute", "collective_permute"}};
     for (int i = 0; i < MW_COUNT(row); i++) {
         size_t n = strlen(row[i].name);
@@ -128,12 +132,12 @@ static bool participant_line(hang_here *h)
     char who[60] = "A device";
     if (rank != HANG_NONE)
         (void)snprintf(who, sizeof who, "The device at place %lld", (long long)rank);
-    mw__draft_says(d, "%s waits%s%s%s%s for the others.", who, *collective ? " in " : "", collective,
-                   *k.devices ? " over devices " : "", k.devices);
+    mw__draft_says(d, "%s waits%s%s%s%s for the others.", who, *collective ? " in " : "",
+                   collective, *k.devices ? " over devices " : "", k.devices);
     return true;
 }
 
-/* ---- named rendezvous -------------------------------------------------------------------------- */
+/* ---- named rendezvous -------------------------------------------------------------------- */
 
 static const char *thread_count(const char *text, int64_t *expected, int64_t *arrived, bool *all)
 {
@@ -205,8 +209,9 @@ static bool named_line(hang_here *h)
     mw__hang_keep_draft(h, hash, w.draft);
     tell_wait(h, &w, &k, seconds);
     if (!w.all)
-        mw__missing(h->e, "which devices did not come to the rendezvous of line %lld: XLA counts them "
-                          "only",
+        mw__missing(h->e,
+                    "which devices did not come to the rendezvous of line %lld: XLA counts them "
+                    "only",
                     (long long)h->line->number);
     if (x && x->n < WARNINGS) x->wait[x->n++] = w;
     return true;
@@ -247,7 +252,8 @@ bool mw__hang_xla_line(hang_here *h)
 }
 
 static const char in_flight[] =
-    "on CPU: wait for results now and then (block_until_ready), since many runs in flight share one pool "
+    "on CPU: wait for results now and then (block_until_ready), since many runs in flight share "
+    "one pool "
     "of threads; else: a stack dump of the process shows where the missing threads are";
 
 void mw__hang_xla_end(hang_here *h)
@@ -262,8 +268,9 @@ void mw__hang_xla_end(hang_here *h)
         const hang_wait *w = &x->wait[i];
         if (!w->ended && x->resumed > 0) {
             if (x->resumed < warnings)
-                mw__missing(h->e, "which of the waits went on: %lld lines warn, %lld say that a "
-                                  "thread is unstuck, and these name none",
+                mw__missing(h->e,
+                            "which of the waits went on: %lld lines warn, %lld say that a "
+                            "thread is unstuck, and these name none",
                             (long long)warnings, (long long)x->resumed);
             continue;
         }
@@ -282,7 +289,8 @@ void mw__hang_xla_end(hang_here *h)
     }
 }
 
-/* Devices whose participants were told: where each waits last, and which of the key's none tells. */
+/* Devices whose participants were told: where each waits last, and which of the key's none tells.
+ */
 void mw__hang_tell_xla(hang_here *h, const hang_group *g)
 {
     hang_ranks at = {0}, elsewhere = {0}, absent = {0};
@@ -297,8 +305,9 @@ void mw__hang_tell_xla(hang_here *h, const hang_group *g)
     for (int64_t r = 0; g->size != HANG_NONE && r < MW_MIN(g->size, HANG_RANKS); r++)
         if (r >= g->nslot || !g->slot[r]) mw__hang_ranks_add(e, &absent, r);
     if (h->s->xla && h->s->xla->resumed) {
-        mw__missing(e, "which of the waiting devices went on: lines say that a thread is unstuck, and name "
-                       "none");
+        mw__missing(
+            e, "which of the waiting devices went on: lines say that a thread is unstuck, and name "
+               "none");
         return;
     }
     mw_line first = {.number = g->first, .rank = -1};
@@ -319,11 +328,11 @@ void mw__hang_tell_xla(hang_here *h, const hang_group *g)
                     mw__hang_ranks_text(e, &absent, "place"), g->name);
     }
     if (elsewhere.n)
-        mw__problem(d, "diverged-control-flow", -1, -1, in_flight,
-                    "In one run the devices at %s wait at op id %lld, those at %s elsewhere (op id %lld): "
-                    "each waits for the other.",
-                    here, (long long)number, mw__hang_ranks_text(e, &elsewhere, "place"),
-                    (long long)other);
+        mw__problem(
+            d, "diverged-control-flow", -1, -1, in_flight,
+            "In one run the devices at %s wait at op id %lld, those at %s elsewhere (op id %lld): "
+            "each waits for the other.",
+            here, (long long)number, mw__hang_ranks_text(e, &elsewhere, "place"), (long long)other);
     else if (absent.n)
         mw__problem(d, "rank-silent", -1, -1, in_flight,
                     "The devices at %s wait; those at %s are not among the waiting.", here,

@@ -1,15 +1,28 @@
-/* Hangs and mismatches: texts of NCCL, ProcessGroupNCCL, gloo, flight recorder, XLA and meshwise about
- * ranks that wait. Which line is what; a cheap question first, since most lines of most logs are
- * nothing of this kind. */
+/* Hangs and mismatches: texts of NCCL, ProcessGroupNCCL, gloo, flight recorder, XLA and meshwise
+ * about ranks that wait. Which line is what; a cheap question first, since most lines of most logs
+ * are nothing of this kind. */
 #include "log/hang.h"
 
 #include <stdio.h>
 
-/* One of these is in every line that is read here, but for those of a dump or a report that goes on. */
-static const char *const marks[] = {"NCCL", "ollective", "endezvous", "monitoredBarrier", "gloo",
-                                    "imed out", "imeout", "rank ", "Rank ", "closed by peer",
-                                    "reset by peer", "unstuck", "desync", "store based barrier",
-                                    "Original exception:", "Socket Timeout"};
+/* One of these is in every line that is read here, but for those of a dump or a report that goes
+ * on. */
+static const char *const marks[] = {"NCCL",
+                                    "ollective",
+                                    "endezvous",
+                                    "monitoredBarrier",
+                                    "gloo",
+                                    "imed out",
+                                    "imeout",
+                                    "rank ",
+                                    "Rank ",
+                                    "closed by peer",
+                                    "reset by peer",
+                                    "unstuck",
+                                    "desync",
+                                    "store based barrier",
+                                    "Original exception:",
+                                    "Socket Timeout"};
 
 static bool may_be(const char *text)
 {
