@@ -69,7 +69,7 @@ static void take_turn(flow *f, flow_value *value, int priority, bool first)
     }
     for (int d = 0; d < v->layout.ndim; d++) {
         const spread *stated = mw__spread_of(s, &v->layout.dim[d]);
-        int own = annotated(v) ? v->priority[d] : 0;
+        int own = v->priority[d];
         if (own > priority) {
             value->at[d] = s->none;
             value->open &= ~(1u << d);
@@ -270,7 +270,7 @@ static int next_priority(const mw_graph *graph, int after)
     int next = -1;
     for (int64_t i = 0; i < graph->nvalue; i++) {
         const mw_ssa *v = graph->value[i];
-        for (int d = 0; v && annotated(v) && d < v->layout.ndim; d++)
+        for (int d = 0; v && d < v->layout.ndim; d++)
             if (v->priority[d] > after && (next < 0 || v->priority[d] < next))
                 next = v->priority[d];
     }
@@ -309,8 +309,7 @@ static mw_status propagate(flow *f)
     for (int p = next_priority(f->graph, 0); p > 0; p = next_priority(f->graph, p)) {
         for (int64_t i = 0; i < f->graph->nvalue; i++) {
             flow_value *value = f->graph->value[i] ? f->value[i] : NULL;
-            if (value && value->ssa->id == i && annotated(value->ssa))
-                take_turn(f, value, p, false);
+            if (value && value->ssa->id == i) take_turn(f, value, p, false);
         }
         MW_TRY(run_steps(&w));
     }

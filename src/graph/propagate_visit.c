@@ -128,7 +128,7 @@ static void put_in_order(visit *v)
         flow_step from = !v->rule->same ? (flow_step)what->from
                          : often        ? FLOW_SAME_MANY
                                         : FLOW_SAME;
-        if (v->step < from || what->size <= 1) continue;
+        if (v->step < from || what->size == 0) continue;
         agree(v, factor);
         if (v->axes[factor] == v->s->none) continue;
         int at = v->norder++;
