@@ -127,19 +127,30 @@ mw_dim mw__dim_tidy(const mw_dim *dim)
 }
 
 /* One factor, plain cuts of different axes, and each cut finds lists of more than one position: no
- * other text is as short, and no other order of the cuts has these owners. */
-static bool is_least(const mw_dim *dim)
+ * other text is as short, and no other order of the cuts has these owners. Once the lists are down
+ * to one position, whole axes may stand in any order, and the mesh's is the least. */
+static bool is_least(const mw_mesh *mesh, mw_dim *dim)
 {
     if (dim->nfactor != 1) return false;
     int64_t length = dim->factor[0];
     uint32_t axes = 0;
+    int tail = dim->ncut;
+    bool whole = true;
     for (int c = 0; c < dim->ncut; c++) {
         const mw_cut *cut = &dim->cut[c];
         if (cut->axis < 0 || cut->joint || axes & 1u << cut->axis) return false;
-        if (length == 1 && dim->ncut > 1) return false;
+        if (length == 1 && dim->ncut > 1) tail = MW_MIN(tail, c);
+        whole = whole && cut->size == mesh->size[cut->axis];
         axes |= 1u << cut->axis;
         length = mw__chunk(length, cut->size);
     }
+    if (tail < dim->ncut && !whole) return false;
+    for (int c = tail + 1; c < dim->ncut; c++)
+        for (int k = c; k > tail && dim->cut[k - 1].axis > dim->cut[k].axis; k--) {
+            mw_cut cut = dim->cut[k];
+            dim->cut[k] = dim->cut[k - 1];
+            dim->cut[k - 1] = cut;
+        }
     return true;
 }
 
@@ -167,7 +178,7 @@ mw_dim mw__dim_canonical(const mw_mesh *mesh, const mw_dim *dim)
         ret = mw__dim_tidy(dim);
         if (ret.ncut == 0)
             ret = mw__dim_plain(size);
-        else if (size <= MW__SEARCH_SIZE && !is_least(&ret))
+        else if (size <= MW__SEARCH_SIZE && !is_least(mesh, &ret))
             ret = search_least(mesh, &ret);
     }
     ret.open = dim->open;

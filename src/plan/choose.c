@@ -185,6 +185,22 @@ static mw_status say_why(chooser *c, uint32_t odd, const char **ret)
     return status;
 }
 
+/* The options of each axis in use, and of these the one that leaves all operands as they are.
+ * Returns the axes that have none. */
+static uint32_t natural_options(chooser *c, axis_options *options, const option **ret)
+{
+    uint32_t odd = 0;
+    for (int a = 0; a < c->mesh->naxis; a++) {
+        ret[a] = NULL;
+        if (!(c->used >> a & 1)) continue;
+        mw__chooser_options(c, a, &options[a]);
+        for (int i = 0; i < options[a].n; i++)
+            if (mw__option_natural(c, a, &options[a].at[i])) ret[a] = &options[a].at[i];
+        if (!ret[a]) odd |= 1u << a;
+    }
+    return odd;
+}
+
 static mw_status choose_by_letters(chooser *c, const mw_layout *const *in, mw_choice *ret)
 {
     MW_TRY(mw__chooser_prepare(c, in));
@@ -195,15 +211,8 @@ static mw_status choose_by_letters(chooser *c, const mw_layout *const *in, mw_ch
     c->trial_in = all + nin + nout, c->trial_out = c->trial_in + nin;
     axis_options *options = mw__arena_alloc(c->arena, MW_MESH_AXES * sizeof *options);
     if (!options) return MW_NOMEM();
-    const option *natural[MW_MESH_AXES] = {NULL};
-    uint32_t odd = 0;
-    for (int a = 0; a < c->mesh->naxis; a++) {
-        if (!(c->used >> a & 1)) continue;
-        mw__chooser_options(c, a, &options[a]);
-        for (int i = 0; i < options[a].n; i++)
-            if (mw__option_natural(c, a, &options[a].at[i])) natural[a] = &options[a].at[i];
-        if (!natural[a]) odd |= 1u << a;
-    }
+    const option *natural[MW_MESH_AXES];
+    uint32_t odd = natural_options(c, options, natural);
     bool same = false;
     if (!odd) MW_TRY(try_combination(c, natural, &b, &same));
     if (!same) {
@@ -221,6 +230,42 @@ static mw_status choose_by_letters(chooser *c, const mw_layout *const *in, mw_ch
                        .moves = !same,
                        .parts = b.parts,
                        .why = same ? "" : ret->why};
+    return MW_OK;
+}
+
+static bool as_they_are(const chooser *c, const mw_layout *in)
+{
+    for (int i = 0; i < c->nin; i++)
+        if (!mw_layout_equal(c->operand[i].now, &in[i])) return false;
+    return true;
+}
+
+mw_status mw__chooser_natural(chooser *c, const mw_layout *const *in, bool *ret_natural,
+                              const mw_layout **ret_out, bool *ret_parts)
+{
+    const option *pick[MW_MESH_AXES];
+    size_t nin = (size_t)MW_MAX(c->nin, 1), nout = (size_t)MW_MAX(c->rule->nout, 1);
+    if (!c->trial_in) {
+        c->trial_in = mw__arena_alloc(c->arena, (nin + nout) * sizeof *c->trial_in);
+        if (!c->trial_in) return MW_NOMEM();
+        c->trial_out = c->trial_in + nin;
+    }
+    c->used = 0;
+    MW_TRY(mw__chooser_prepare(c, in));
+    axis_options *options = mw__arena_alloc(c->arena, MW_MESH_AXES * sizeof *options);
+    if (!options) return MW_NOMEM();
+    *ret_natural = !natural_options(c, options, pick) &&
+                   mw__chooser_build(c, pick, c->trial_in, c->trial_out) &&
+                   as_they_are(c, c->trial_in);
+    *ret_parts = *ret_natural && price_of_parts(c, pick) > 0;
+    *ret_out = c->trial_out;
+    if (!*ret_parts) return MW_OK;
+    mw_choice choice = {.why = ""}; /* parts are not free: is it them that the choice takes? */
+    mw_layout *in_room = c->trial_in, *out_room = c->trial_out;
+    c->used = 0;
+    MW_TRY(choose_by_letters(c, in, &choice));
+    *ret_natural = *ret_parts = choice.parts && as_they_are(c, choice.in);
+    c->trial_in = in_room, c->trial_out = out_room;
     return MW_OK;
 }
 
@@ -290,4 +335,24 @@ mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call, const mw_lay
     MW_TRY(mw__chooser_new(mesh, call, arena, &c));
     if (call->op->reshape) return choose_reshape(c, in[0], ret);
     return choose_by_letters(c, in, ret);
+}
+
+mw_status mw__choose_why(const mw_mesh *mesh, const mw_call_args *call, const mw_layout *const *in,
+                         mw_arena *arena, const char **ret)
+{
+    if (call->op->reshape) {
+        mw_choice choice;
+        MW_TRY(mw__choose(mesh, call, in, arena, &choice));
+        *ret = choice.why;
+        return MW_OK;
+    }
+    chooser *c;
+    MW_TRY(mw__chooser_new(mesh, call, arena, &c));
+    MW_TRY(mw__chooser_prepare(c, in));
+    axis_options *options = mw__arena_alloc(arena, MW_MESH_AXES * sizeof *options);
+    if (!options) return MW_NOMEM();
+    const option *pick[MW_MESH_AXES];
+    uint32_t odd = natural_options(c, options, pick);
+    *ret = "";
+    return odd ? say_why(c, odd, ret) : MW_OK;
 }

@@ -46,7 +46,8 @@ typedef struct chooser {
     mw_arena *arena;
     int nin;
     bool is_view, in_place;
-    uint32_t used; /* axes that some operand has anywhere */
+    bool minor_first; /* axes that cut a letter anew do so in the mesh's order backwards */
+    uint32_t used;    /* axes that some operand has anywhere */
     operand_state *operand;
     bool splittable[MW_RULE_LETTERS], contracted[MW_RULE_LETTERS];
     bool by_parts[MW_RULE_LETTERS]; /* splitting it means running the op's parts */
@@ -80,5 +81,11 @@ bool mw__carriers(const chooser *c, int axis, int letter, unsigned kind, char *r
 /* The layouts that one option per axis (NULL: the axis does nothing) makes of all operands and
  * results. False where no text can say them. */
 bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_layout *out);
+
+/* Would the choice leave operands that lie so as they are? If so, its results (borrowed until the
+ * next call) and whether the op's parts make them. The chooser forgets what it was prepared for. */
+MW_NODISCARD mw_status mw__chooser_natural(chooser *c, const mw_layout *const *in,
+                                           bool *ret_natural, const mw_layout **ret_out,
+                                           bool *ret_parts);
 
 #endif

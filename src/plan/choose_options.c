@@ -228,6 +228,14 @@ static int64_t bytes_of(const mw_layout *l)
     return mw__layout_count(l) * MW_MAX(1, mw_dtype_size((mw_dtype)l->dtype));
 }
 
+static void append_axes(const chooser *c, mw_dim *dim, uint32_t axes)
+{
+    for (int i = 0; i < c->mesh->naxis; i++) {
+        int a = c->minor_first ? c->mesh->naxis - 1 - i : i;
+        if (axes >> a & 1) (void)mw__dim_append(c->mesh, dim, a, 1, c->mesh->size[a]);
+    }
+}
+
 /* How letter l is cut when exactly these axes cut it: as the operands have it that already agree,
  * the largest voice first. */
 static mw_dim letter_cut(const chooser *c, int l, uint32_t axes)
@@ -239,9 +247,7 @@ static mw_dim letter_cut(const chooser *c, int l, uint32_t axes)
         if (!(c->operand[i].letters >> l & 1)) continue;
         const mw_dim *now = &c->operand[i].by_letter[l];
         mw_dim dim = mw__dim_without(c->mesh, now, ~axes);
-        for (int a = 0; a < c->mesh->naxis; a++)
-            if ((axes & ~mw__dim_axes(&dim)) >> a & 1)
-                (void)mw__dim_append(c->mesh, &dim, a, 1, c->mesh->size[a]);
+        append_axes(c, &dim, axes & ~mw__dim_axes(&dim));
         int64_t voice = 0;
         for (int j = 0; j < c->nin; j++)
             if ((c->operand[j].letters >> l & 1) &&
@@ -249,8 +255,7 @@ static mw_dim letter_cut(const chooser *c, int l, uint32_t axes)
                 voice += 1 + bytes_of(c->operand[j].now);
         if (voice > best_voice) best = dim, best_voice = voice;
     }
-    for (int a = 0; a < c->mesh->naxis && best_voice < 0; a++) /* a letter of results alone */
-        if (axes >> a & 1) (void)mw__dim_append(c->mesh, &best, a, 1, c->mesh->size[a]);
+    if (best_voice < 0) append_axes(c, &best, axes); /* a letter of results alone */
     return best;
 }
 

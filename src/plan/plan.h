@@ -164,4 +164,28 @@ typedef struct mw_choice {
 MW_NODISCARD mw_status mw__choose(const mw_mesh *mesh, const mw_call_args *call,
                                   const mw_layout *const *in, mw_arena *arena, mw_choice *ret);
 
+/* mw_choice's `why` alone, without looking for what is cheapest. */
+MW_NODISCARD mw_status mw__choose_why(const mw_mesh *mesh, const mw_call_args *call,
+                                      const mw_layout *const *in, mw_arena *arena,
+                                      const char **ret);
+
+/* One way to run a call: how its operands lie, and then its results. */
+typedef struct mw_way {
+    const mw_layout *in;  /* [nin] */
+    const mw_layout *out; /* [nout]; says nothing where `parts` */
+    bool parts;           /* as mw_choice's */
+} mw_way;
+
+/* Tells the ways to which operands that lie as `now` could be brought: as they are, if that moves
+ * nothing, first; then combinations of one option per axis. mw__choose, its operands as way->in
+ * has them, moves nothing and gives way->out. The same way may be told twice. `want` (may be NULL,
+ * and its entries) is how results would be liked: options for it are among those tried. `wide`: all
+ * that the axes in use may do; else what an operand or a wanted result speaks for. A way is
+ * borrowed during `tell`. Fails: as mw__choose, and with what `tell` fails with. */
+MW_NODISCARD mw_status mw__choose_ways(const mw_mesh *mesh, const mw_call_args *call,
+                                       const mw_layout *const *now, const mw_layout *const *want,
+                                       bool wide, mw_arena *arena,
+                                       mw_status (*tell)(void *user, const mw_way *way),
+                                       void *user);
+
 #endif

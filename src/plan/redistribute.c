@@ -156,10 +156,12 @@ static mw_status add_reduce_scatter(mw_plan *plan, const mw_layout *to, const mw
     MW_TRY(mw__moved_terms(plan->mesh, from, to, terms_of(reduce, n), arena, &moved));
     int64_t bytes = element_bytes(from);
     mw_step *step = new_reduction(plan, MW_STEP_reduce_scatter, to, reduce, n);
+    mw_moved beyond; /* where every rank has a term of its part already, terms are all that goes */
+    MW_TRY(mw__moved(plan->mesh, from, to, arena, &beyond));
     int changed = 0;
     for (int d = 0; d < to->ndim; d++) {
         if (mw__dim_equal(&from->dim[d], &to->dim[d])) continue;
-        step->axes |= mw__dim_axes(&from->dim[d]) | mw__dim_axes(&to->dim[d]);
+        if (beyond.total > 0) step->axes |= mw__dim_axes(&from->dim[d]) | mw__dim_axes(&to->dim[d]);
         step->dim = changed++ ? -1 : d;
     }
     step->recv_bytes = moved.largest * bytes;

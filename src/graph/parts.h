@@ -1,0 +1,13 @@
+/* parts: the small program that an op names where a `^` letter of it is split, as nodes. */
+#ifndef GRAPH_PARTS_H
+#define GRAPH_PARTS_H
+
+#include "graph/graph.h"
+
+/* Adds the parts of a call before `at`, operands lying as `in` do: its ops, each natural, and a
+ * `redistribute` wherever something has to be brought together. ret_out[nout]: its results, whose
+ * layouts are decided. */
+MW_NODISCARD mw_status mw__parts_record(mw_graph *graph, mw_node *at, const mw_call_args *call,
+                                        mw_ssa *const *in, int nout, mw_ssa **ret_out);
+
+#endif

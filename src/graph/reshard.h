@@ -1,0 +1,105 @@
+/* reshard, inside: what its files share. Layouts are numbers of `moves`; the copies that there are of
+ * a value are a set of such numbers, and sets are numbers too.
+ *
+ *     reshard_ways.c     the ways to run one node, its operands' copies given, with their prices
+ *     reshard_search.c   one way for each node, the least sum over the graph
+ *     reshard.c          what is fixed, what is free; the graph rewritten */
+#ifndef GRAPH_RESHARD_H
+#define GRAPH_RESHARD_H
+
+#include "graph/graph.h"
+#include "graph/moves.h"
+
+enum { RESHARD_COPIES = 4 };
+
+/* The layouts in which a value is there. */
+typedef struct copies {
+    bool free;   /* it may lie in any way, at no cost: `at` holds the whole layout */
+    bool pinned; /* its memory is written in place: what is moved is no copy of it for long */
+    int n, at[RESHARD_COPIES]; /* the first is where it was made */
+} copies;
+
+/* What is counted, in this order: bytes, time, steps; then the elements that ops work on. */
+typedef struct cost {
+    mw_price price;
+    double work;
+} cost;
+
+/* One way to run a node: the layouts on which it works and which it gives, and the sets of copies
+ * that there are afterwards. */
+typedef struct node_way {
+    int *in, *out;         /* [nin], [nout] layouts */
+    int *after, *made;     /* [nin], [nout] sets */
+    int *target;           /* [nout] the layout to which a result must be brought; -1: none */
+    bool parts, there_and_back; /* the second: operand 0 is written, and may not stay moved */
+    cost cost;
+} node_way;
+
+typedef struct ways {
+    int n, nother; /* the second: that no search needs, kept to be told as alternatives */
+    node_way *at;       /* [n + nother] the cheapest first */
+} ways;
+
+enum { RESHARD_OTHERS = 3 };
+
+/* Nodes that are alike have the same ways. */
+typedef struct node_class node_class;
+
+typedef struct value_state {
+    int initial; /* the set of an input or a constant; else -1 */
+    int uses;    /* left: by nodes, and as a result that is not stated */
+    int slot;    /* its place in a state of the search; -1: none */
+    bool free;
+} value_state;
+
+typedef struct reshard {
+    mw_graph *graph;
+    mw_moves moves;
+    mw_arena arena, scratch;
+    bool wide;  /* all ways, not only those that something speaks for */
+    bool alone; /* one op: as an eager call has it */
+    value_state *value; /* [nvalue] by id */
+    bool *is_result;    /* [nvalue] */
+    copies *set;        /* [nset] */
+    int64_t nset, cap_set;
+    int *set_slot;
+    int64_t cap_set_slot;
+    node_class **known; /* open hash of classes */
+    int64_t nknown, cap_known;
+    struct known_ways **memo; /* open hash by class and sets */
+    int64_t nmemo, cap_memo;
+    struct known_gap **gap; /* open hash by two sets */
+    int64_t ngap, cap_gap;
+    int nclass;
+    int nnode;          /* that are decided: ops, marks, steps; then one for each open result */
+    mw_node **node;     /* [nnode]; NULL: a result */
+    mw_ssa **result;    /* [nnode]; NULL: a node */
+    node_class **class_of; /* [nnode] */
+    const node_way **chosen;    /* [nnode] */
+    const ways **among;    /* [nnode] the list that it is from */
+} reshard;
+
+MW_NODISCARD mw_status reshard_set(reshard *r, const copies *c, int *ret);
+
+/* What it costs to have the copies of `to` as well where those of `from` are. */
+MW_NODISCARD mw_status reshard_gap(reshard *r, int from, int to, mw_price *ret);
+
+/* The cheapest of the copies from which to get to a layout. `ret` may be NULL. */
+MW_NODISCARD mw_status reshard_source(reshard *r, const copies *c, int to, int *ret_from,
+                                      mw_price *ret);
+
+/* The class of node i; `dies[k]`: operand k is not used after it. */
+MW_NODISCARD mw_status reshard_class(reshard *r, int i, const bool *dies, node_class **ret);
+MW_NODISCARD mw_status reshard_ways_of(reshard *r, int i, node_class *c, const int *sets,
+                                       const ways **ret);
+
+/* Chooses a way for every node. */
+MW_NODISCARD mw_status reshard_search(reshard *r);
+
+int reshard_nin(const reshard *r, int i);
+mw_ssa *reshard_in(const reshard *r, int i, int k);
+
+/* The layout `stated`, its dims that are open and whole as `from` has them where that can be said. */
+mw_layout reshard_filled(const mw_layout *stated, const mw_layout *from);
+
+#endif
