@@ -302,6 +302,8 @@ bool mw__dt_notice_line(const dt_here *h);
 bool mw__dt_tree_line(const dt_here *h);
 bool mw__dt_counts_line(const dt_here *h);
 void mw__dt_tree_end(const dt_here *h);
+void mw__dt_tree_pause(const dt_here *h); /* another line comes: what waits is told */
+void mw__dt_tree_free(struct dt_tree *tree);
 void mw__dt_counts_end(const dt_here *h);
 void mw__dt_counts_free(struct dt_counts *counts);
 bool mw__dt_starts(const dt_here *h, const char *word); /* moves past it */

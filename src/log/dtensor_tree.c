@@ -112,7 +112,14 @@ void mw__tree_pop(const dt_here *h, dt_tree *t, int indent)
 
 void mw__dt_tree_end(const dt_here *h)
 {
-    if (h->s->tree) mw__tree_pop(h, h->s->tree, -1);
+    if (!h->s->tree) return;
+    mw__tree_block_end(h, h->s->tree);
+    mw__tree_pop(h, h->s->tree, -1);
+}
+
+void mw__dt_tree_free(struct dt_tree *t)
+{
+    if (t) mw__tree_block_done(&t->block);
 }
 
 tree_frame *mw__tree_push(const dt_here *h, dt_tree *t)
@@ -151,7 +158,8 @@ static bool has_whole(const dt_call *call, bool *ret_any)
 static void local_twin(dt_tree *t, const dt_call *call)
 {
     tree_frame *op = mw__tree_op_above(t);
-    if (!op || strcmp(op->call->word, call->word) != 0) return;
+    if (!op || op->ran || strcmp(op->call->word, call->word) != 0) return;
+    op->ran = true; /* what stands deeper after it is not the op's */
     for (int i = 0; i < call->narg && i < op->call->narg; i++) {
         if (call->arg[i].kind != DT_TENSOR || op->call->arg[i].kind != DT_TENSOR) continue;
         dt_tensor whole = op->call->arg[i].tensor[0];
@@ -266,12 +274,24 @@ static bool module_line(const dt_here *h, dt_tree *t)
     return true;
 }
 
+bool mw__tree_read(const dt_here *h, dt_tree *t)
+{
+    return mw__tree_move_line(h, t) || mw__tree_comm_line(h, t) || op_line(h, t) ||
+           output_of(h, t) || module_line(h, t);
+}
+
 bool mw__dt_tree_line(const dt_here *h)
 {
-    dt_tree *t = tree_of(h);
+    static const char *const words[] = {
+        "aten::",     "redistribute_input", "_c10d_functional", "c10d",
+        "_dtensor::", "-> output: ",        "torch.",           "<",
+        "["};
+    bool may = false;
+    for (int i = 0; i < MW_COUNT(words) && !may; i++)
+        may = mw__dt_starts(h, words[i]);
+    dt_tree *t = may ? tree_of(h) : NULL;
     if (!t) return false;
-    bool taken = mw__tree_move_line(h, t) || mw__tree_comm_line(h, t) || op_line(h, t) ||
-                 output_of(h, t) || module_line(h, t);
+    bool taken = mw__tree_block_line(h, t) || mw__tree_read(h, t);
     if (taken) mw__explain_once(h->e); /* what a line means hangs on all lines above it */
     return taken;
 }

@@ -3,6 +3,7 @@
  *     dtensor_tree.c       which line is what; ops, and what stands below them
  *     dtensor_tree_move.c  redistributions: steps, bytes, on whose account
  *     dtensor_tree_comm.c  collectives: what a rank receives
+ *     dtensor_tree_block.c blocks that were told before
  *     dtensor_tree_size.c  sizes of mesh axes, as pieces and groups show them
  *
  * Depth says who caused what. A line is a frame of a stack while lines below it may come; it is
@@ -36,6 +37,7 @@ typedef struct tree_frame {
     int64_t group;          /* ranks of its collectives; 0 not known */
     int ncollective;
     /* of an op */
+    bool ran;           /* on pieces: its own line below it was seen */
     unsigned moved;     /* mask of operands that a redistribution below moves */
     dt_tensor wants[4]; /* where, of the first of these */
 } tree_frame;
@@ -51,6 +53,28 @@ typedef struct tree_group {
     int64_t size;
 } tree_group;
 
+enum { TREE_LINES = 400, TREE_TEXT = 1 << 16, TREE_TOLD = 4096 };
+
+typedef struct tree_line {
+    int64_t number;
+    int indent; /* past that of the block */
+    int64_t at, length;
+} tree_line;
+
+/* A call and the lines below it, kept until it is over. */
+typedef struct tree_block {
+    int nline; /* 0: none is open */
+    int indent, rank;
+    tree_line line[TREE_LINES];
+    mw_str text; /* each line ends with a zero */
+} tree_block;
+
+typedef struct tree_told {
+    uint64_t key;       /* 0: none */
+    int64_t first, end; /* its entries */
+    const char *pass;   /* after it */
+} tree_told;
+
 typedef struct dt_tree {
     tree_frame at[TREE_DEPTH];
     int depth;
@@ -58,6 +82,9 @@ typedef struct dt_tree {
     tree_axis axis[DT_AXES + 1][DT_AXES];
     tree_group group[TREE_GROUPS];
     int ngroup;
+    int64_t version; /* grows whenever a size is learnt */
+    tree_block block;
+    tree_told told[TREE_TOLD];
     int64_t only; /* the one size of all groups; 0: none seen, -1: several */
     struct {      /* a redistribution of argument 0, for in-place ops */
         int indent;
@@ -74,6 +101,11 @@ const char *mw__tree_module(const dt_tree *t);
 
 /* The first axis that changes between two placements so that something moves, and how; NULL. */
 const char *mw__tree_changed(const dt_tensor *from, const dt_tensor *to, int *ret_axis);
+
+bool mw__tree_read(const dt_here *h, dt_tree *t);       /* one line, now */
+bool mw__tree_block_line(const dt_here *h, dt_tree *t); /* true: it waits in a block */
+void mw__tree_block_end(const dt_here *h, dt_tree *t);
+void mw__tree_block_done(tree_block *b);
 
 bool mw__tree_move_line(const dt_here *h, dt_tree *t);
 void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f);

@@ -7,10 +7,15 @@
 
 void mw__tree_size_group(dt_tree *t, const char *name, int64_t size)
 {
-    if (size > 0) t->only = t->only == 0 || t->only == size ? size : -1;
+    int64_t only = t->only == 0 || t->only == size ? size : -1;
+    if (size > 0 && only != t->only) {
+        t->only = only;
+        t->version++;
+    }
     if (!*name || size < 1 || mw__tree_group(t, name) == size) return;
     tree_group *g = &t->group[t->ngroup++ % TREE_GROUPS]; /* the oldest makes room */
     size_t n = MW_MIN(strlen(name), sizeof g->name - 1);
+    t->version++;
     memcpy(g->name, name, n);
     g->name[n] = 0;
     g->size = size;
@@ -31,7 +36,9 @@ int64_t mw__tree_group(const dt_tree *t, const char *name)
 void mw__tree_size_stated(dt_tree *t, int naxis, int axis, int64_t size)
 {
     if (naxis < 1 || naxis > DT_AXES || axis < 0 || axis >= naxis || size < 1) return;
+    if (t->axis[naxis][axis].stated == size) return;
     t->axis[naxis][axis].stated = size;
+    t->version++;
 }
 
 /* Mesh sizes that leave a first rank `local` of `size` positions: chunks of ceil(size / n). */
@@ -69,8 +76,10 @@ void mw__tree_size_piece(dt_tree *t, const dt_tensor *whole, const dt_tensor *pi
             int e = q->dim < 0 ? q->dim + whole->ndim : q->dim;
             cuts += (q->kind == 'S' || q->kind == '_') && e == d;
         }
-        if (cuts == 1 && piece->shape[d] > 0 && whole->shape[d] >= piece->shape[d])
-            add_piece(&t->axis[naxis][a], whole->shape[d], piece->shape[d]);
+        if (cuts != 1 || piece->shape[d] < 1 || whole->shape[d] < piece->shape[d]) continue;
+        tree_axis was = t->axis[naxis][a], *now = &t->axis[naxis][a];
+        add_piece(now, whole->shape[d], piece->shape[d]);
+        t->version += was.may != now->may || was.even != now->even;
     }
 }
 

@@ -202,6 +202,7 @@ static bool ends_open(const dt_here *h)
 
 static bool statement(const dt_here *h)
 {
+    mw__dt_tree_pause(h);
     return dispatch_line(h) || output_line(h) || cache_line(h) || mw__dt_move_line(h) ||
            mw__dt_error_line(h) || mw__dt_trace_line(h) || mw__dt_tree_line(h) ||
            mw__dt_counts_line(h) || mw__dt_notice_line(h) || mw__dt_print_line(h) || bare_call(h);
@@ -323,6 +324,7 @@ static void dtensor_again(mw_explain *e, void *state, const mw_line *line, int64
                  .end = line->text + line->length,
                  .first = line->number,
                  .scratch = mw__explain_scratch(e)};
+    mw__dt_tree_pause(&h);
     if (waits_for(r->call, line->text)) { /* the call is new, though its output was read before */
         mw__arena_clear(h.scratch);
         (void)statement(&h);
@@ -345,6 +347,7 @@ static void dtensor_done(void *state)
     for (int64_t i = 0; i < s->nmesh; i++)
         mw_mesh_unref(s->mesh[i].made);
     mw__dt_counts_free(s->counts);
+    mw__dt_tree_free(s->tree);
     mw__free(s->call_of, (size_t)s->cap_call_of * sizeof *s->call_of);
     for (int i = 0; i < DT_RANKS; i++)
         if (s->rank[i]) mw__str_done(&s->rank[i]->pending);
