@@ -3,6 +3,7 @@
  *     reader_torch_xla.c   which line is what: statements, errors, printed shardings
  *     torch_xla_code.c     pasted Python: names bound to numbers, lists, tensors, meshes
  *     torch_xla_mark.c     one annotation: mesh and spec held against their rules, and told
+ *     torch_xla_program.c  products of annotated tensors, xm.all_gather
  *     torch_xla_op.c       the custom ops: declarations, calls, casts that fail
  *     torch_xla_words.c    an annotation told in words
  *     torch_xla_print.c    printed shardings, and printed nothing
@@ -67,6 +68,10 @@ bool mw__xs_ends(const mw_py *node, const char *name); /* a call of a.b.name */
 spmd_mesh *mw__xs_mesh_new(const xs_here *h);
 bool mw__xs_mesh_text(const xs_here *h, const mw_py *node,
                       spmd_mesh *ret); /* {'device_ids': ...} */
+
+/* ---- programs (torch_xla_program.c) ---- */
+xs_value mw__xs_product(const xs_here *h, const mw_py *node); /* tells each product */
+bool mw__xs_all_gather(const xs_here *h, const mw_py *call);
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 

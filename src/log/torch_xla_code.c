@@ -405,8 +405,10 @@ bool mw__xs_statement(const xs_here *h)
         return true;
     }
     if (call && mw__xs_op_call(h, call, name || returned)) return true;
-    if (!name) return false;
-    xs_value v = mw__xs_eval(h, node);
+    bool gathers = call && mw__xs_all_gather(h, call);
+    if (gathers || !name) return gathers;
+    xs_value v = mw__xs_product(h, node);
+    if (!v.kind) v = mw__xs_eval(h, node);
     v.text = mw__xs_keep(h, node->at, node->length);
     if (call && mw__xs_ends(call, "Linear")) {
         bind_linear(h, name, length, call);

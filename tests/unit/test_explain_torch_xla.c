@@ -172,6 +172,51 @@ static void op_calls_in_code(void **state)
     mw_explain_free(e);
 }
 
+/* ---- programs ----------------------------------------------------------------------------------
+ */
+
+/* [2,6] x [6,8], columns in 4: local [2,2]; times [8,5], rows in 4: terms of [2,5]. Its 10 elements
+ * in chunks of 3: three other terms of one's own chunk, then the 7 of the others: 64 B. The
+ * all_gather joins two copies; gathering its pieces costs half of 192 B. */
+static const char program[] = "ids = np.arange(4)\n"
+                              "a, b = 1, 2\n"
+                              "x = torch.ones(2, 6)\n"
+                              "u = torch.ones(6, 8)\n"
+                              "v = torch.ones(8, 5)\n"
+                              "xs.mark_sharding(u, xs.Mesh(ids, (1, 4)), (0, 1))\n"
+                              "xs.mark_sharding(v, xs.Mesh(ids, (4, 1)), (0, 1))\n"
+                              "y = (x @ u) @ v\n"
+                              "t = torch.ones(8, 6)\n"
+                              "xs.mark_sharding(t, xs.Mesh(ids, (2, 2)), (0, None))\n"
+                              "g = xm.all_gather(t, dim=1, groups=[[0, 2], [1, 3]])\n";
+
+static void products_and_gathers(void **state)
+{
+    (void)state;
+    mw_explain *e = explain_on(NULL, program);
+    const mw_entry *last = NULL;
+    int products = 0;
+    for (int64_t i = 0; i < mw_explain_entries(e); i++) {
+        const mw_entry *x = mw_explain_entry(e, i);
+        if (strcmp(x->event, "product") != 0) continue;
+        if (products++ == 0) {
+            has(x, "sharding of the result", MW_HOW_ASSUMED, "{devices=[1,4]0,1,2,3}");
+            has(x, "communication", MW_HOW_ASSUMED, "none");
+            assert_null(fact_with(x, "replica groups", ""));
+        }
+        last = x;
+    }
+    assert_int_equal(products, 2);
+    has(last, "communication", MW_HOW_ASSUMED, "all_reduce a sum, 64 B");
+    has(last, "replica groups", MW_HOW_ASSUMED, "{{0,1,2,3}}");
+    assert_null(last->collective); /* the text shows no movement */
+    const mw_entry *g = entry_at(e, "all_gather", 11);
+    has(g, "literal result", MW_HOW_DERIVED, "[8,12]");
+    has(g, "to gather the pieces", MW_HOW_DERIVED, "96 B received per device, over {{0,2},{1,3}}");
+    assert_true(has_problem(g, "collective-on-whole"));
+    mw_explain_free(e);
+}
+
 /* ---- messages and prints -----------------------------------------------------------------------
  */
 
@@ -222,7 +267,7 @@ static void prints_of_nothing(void **state)
     mw_explain_free(e);
 }
 
-static const char *const torn[] = {code, cast};
+static const char *const torn[] = {code, cast, program};
 
 /* ---- memory ------------------------------------------------------------------------------------
  */
@@ -250,11 +295,17 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spec_cuts_in_its_order), cmocka_unit_test(the_same_mark_again_is_fine),
-        cmocka_unit_test(what_is_refused),        cmocka_unit_test(idle_devices),
-        cmocka_unit_test(a_cast_that_fails),      cmocka_unit_test(ids_that_are_ints),
-        cmocka_unit_test(op_calls_in_code),       cmocka_unit_test(messages),
-        cmocka_unit_test(prints_of_nothing),      cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(spec_cuts_in_its_order),
+        cmocka_unit_test(the_same_mark_again_is_fine),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(idle_devices),
+        cmocka_unit_test(a_cast_that_fails),
+        cmocka_unit_test(ids_that_are_ints),
+        cmocka_unit_test(op_calls_in_code),
+        cmocka_unit_test(products_and_gathers),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(prints_of_nothing),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
