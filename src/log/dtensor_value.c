@@ -360,12 +360,21 @@ static void check_label(dt_replay *r, int i, const mw_layout *out)
                 i, mw__dt_placements_of(r, out), mw__dt_placements_of(r, is));
 }
 
+static bool same_shape(const mw_layout *a, const mw_layout *b)
+{
+    int64_t x[MW_LAYOUT_DIMS], y[MW_LAYOUT_DIMS];
+    if (a->ndim != b->ndim) return false;
+    mw_layout_shape(a, x);
+    mw_layout_shape(b, y);
+    return memcmp(x, y, (size_t)a->ndim * sizeof *x) == 0;
+}
+
 /* Something had to move, and the result is whole where it could be cut: no fault where the whole is
  * wanted next, but a cliff where it is large. */
 static void tell_smaller(dt_replay *r, int i, const mw_layout *out, int64_t held, int64_t could)
 {
     mw_layout whole = *out;
-    if (r->args.nin != 1 || r->layout[0].ndim != out->ndim) return;
+    if (r->args.nin != 1 || !same_shape(&r->layout[0], out)) return;
     whole.dtype = r->layout[0].dtype; /* one operand, of the result's shape: it was made whole */
     int64_t now = mw__dt_moving(r->h, r->mesh, &r->layout[0], &whole, NULL);
     int64_t after = mw__dt_bringing(r, r->choice.in);
@@ -395,7 +404,7 @@ static void tell_parts(dt_replay *r, const mw_layout *out)
         if (name && strcmp(name, "dim") == 0 && r->call->arg[i].kind == DT_INT)
             dim = &r->call->arg[i];
     }
-    if (r->args.nin != 1 || !dim || r->layout[0].ndim != out->ndim || mw__layout_partial_axes(out))
+    if (r->args.nin != 1 || !dim || !same_shape(&r->layout[0], out) || mw__layout_partial_axes(out))
         return;
     int64_t d = dim->i < 0 ? dim->i + t->ndim : dim->i;
     if (d < 0 || d >= t->ndim || t->shape[d] < 1) return;
