@@ -94,8 +94,9 @@ MW_API int64_t mw_tensor_local_bytes(const mw_tensor *t);     /* of this rank's 
 MW_API mw_tensor *mw_tensor_name(mw_tensor *t, const char *name);
 
 /* ---- making -------------------------------------------------------------------------------------
- * `mesh` NULL: the launch's mesh. `layout` in any notation that mw_layout_parse reads, or
- * "replicated". */
+ * `mesh` NULL: the launch's mesh. `layout` in any notation (meshwise/notation.h), or "replicated".
+ * Several meshes over the same ranks may serve one program: what is placed on another one is said
+ * on the launch's, where that can be said. */
 
 /* A tensor of zeros (or, with mw_empty_layout, of anything) that lies as `layout` says. Local. */
 MW_API mw_tensor *mw_empty_layout(mw_mesh *mesh, const mw_layout *layout);

@@ -251,6 +251,17 @@ static void record_name(mw_recorder *r, mw_tensor *t, const char *name)
     if (mw__ssa_rename(c->graph, v, name) != MW_OK) v->name = "?"; /* a name is not worth failing */
 }
 
+static mw_status record_ints(mw_recorder *r, mw_tensor *t, mw_arena *arena, const int64_t **ret,
+                             int *ret_count, const char **ret_text)
+{
+    capture *c = (capture *)r;
+    mw_ssa *v;
+    MW_TRY(value_of(c, t, &v));
+    MW_TRY(mw__fold_ints(v, arena, ret, ret_count));
+    *ret_text = mw__arena_printf(arena, "[%%%s]", v->name);
+    return *ret_text ? MW_OK : MW_NOMEM();
+}
+
 static mw_status record_refuse(mw_recorder *r, const char *what, const mw_tensor *t)
 {
     capture *c = (capture *)r;
@@ -338,7 +349,8 @@ mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function
                       mw_mesh *mesh, const mw_layout *in, int nin, int nout, mw_graph **ret)
 {
     if (rank->recorder) return rank->recorder->refuse(rank->recorder, "capture", NULL);
-    capture c = {.recorder = {record_call, record_place, record_begin, record_name, record_refuse},
+    capture c = {.recorder = {record_call, record_place, record_begin, record_name, record_ints,
+                              record_refuse},
                  .rank = rank,
                  .serial = ++rank->recordings};
     rank->site = site;

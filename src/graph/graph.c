@@ -31,20 +31,6 @@ void mw__graph_free(mw_graph *graph)
 /* ---- meshes -----------------------------------------------------------------------------------
  */
 
-/* Do both have the same ranks of the launch, in whatever order? */
-static bool same_ranks(const mw_mesh *a, const mw_mesh *b)
-{
-    if (a->nrank != b->nrank) return false;
-    if (!a->world && !b->world) return true;
-    for (int i = 0; i < a->nrank; i++) {
-        bool there = false;
-        for (int k = 0; k < b->nrank && !there; k++)
-            there = mw__mesh_world(a, i) == mw__mesh_world(b, k);
-        if (!there) return false;
-    }
-    return true;
-}
-
 static mw_status other_ranks(const mw_graph *graph, const mw_mesh *mesh)
 {
     char a[256], b[256];
@@ -64,7 +50,7 @@ mw_status mw__graph_add_mesh(mw_graph *graph, mw_mesh *mesh, const char *name, i
             *ret_index = i;
             return MW_OK;
         }
-    if (graph->nmesh && !same_ranks(graph->mesh[0], mesh)) return other_ranks(graph, mesh);
+    if (graph->nmesh && !mw__mesh_same_ranks(graph->mesh[0], mesh)) return other_ranks(graph, mesh);
     if (graph->nmesh == MW_GRAPH_MESHES)
         return MW_FAIL(MW_ERR_UNSUPPORTED, "more than %d meshes in one program", MW_GRAPH_MESHES);
     int n = graph->nmesh;

@@ -181,11 +181,10 @@ void mw__node_print(const mw_graph *graph, const mw_node *node, mw_str *to); /* 
 MW_NODISCARD mw_status mw__graph_parse(const char *text, const char *file, mw_mesh *mesh,
                                        mw_graph **ret);
 
-/* ---- meshes ----------------------------------------------------------------------------------
- * The layout on `to` that has the owners of `layout` on `from`, a mesh of the same ranks; `open`
- * dims stay so. MW_ERR_LAYOUT where there is none. Pure. */
-MW_NODISCARD mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout,
-                                          const mw_mesh *to, mw_layout *ret);
+/* The values of a 1-d tensor of ints that constants and ops on them alone make; *ret_count -1 where
+ * it is none. In the arena. Pure. */
+MW_NODISCARD mw_status mw__fold_ints(const mw_ssa *value, mw_arena *arena, const int64_t **ret,
+                                     int *ret_count);
 
 /* Element `index` of what `fill` draws (RANDN, RAND): by seed and index alone. Pure. */
 double mw__fill_at(mw_fill fill, uint64_t seed, int64_t index);

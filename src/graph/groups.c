@@ -54,8 +54,8 @@ static mw_status annotate(mw_graph *graph, mw_ssa *to, const mw_ssa *from)
             const mw_cut *cut = &to->layout.dim[d].cut[c];
             mw_origin *o = mw__arena_zalloc(&graph->arena, sizeof *o);
             if (!o) return MW_NOMEM();
-            *o = (mw_origin){to->origin, d, cut->axis, cut->major, cut->size, from, NULL, "",
-                             "group"};
+            *o = (mw_origin){to->origin, d,    cut->axis, cut->major, cut->size,
+                             from,       NULL, "",        "group"};
             to->origin = o;
         }
     return MW_OK;

@@ -9,7 +9,7 @@
  * ;
  */
 #include "graph/ir_parse.h"
-#include "run/run.h"
+#include "run/mark_call.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -335,7 +335,39 @@ static mw_status layout_of(ir_parser *p, const mw_ssa *x, mw_mesh *mesh, const c
     return ir_failed_at(p, at, mw__layout_for(mesh, &like, text, ret));
 }
 
-static mw_status call_mark(ir_parser *p, const char *at, const ir_args *args, mw_node **ret)
+static mw_status known_ints(void *user, int tensor, mw_arena *arena, const int64_t **ret,
+                            int *ret_count, const char **ret_text)
+{
+    const ir_args *args = user;
+    MW_TRY(mw__fold_ints(args->tensor[tensor], arena, ret, ret_count));
+    *ret_text = mw__arena_printf(arena, "[%%%s]", args->tensor[tensor]->name);
+    return *ret_text ? MW_OK : MW_NOMEM();
+}
+
+/* With more than the tensor: by one of the declarations of mark_sharding. */
+static mw_status declared_mark(ir_parser *p, const char *word, const ir_args *args, mw_ssa **x,
+                               mw_mesh **mesh, mw_layout *ret)
+{
+    mw_mark_call mark;
+    mw_meta *meta = mw__arena_alloc(&p->scratch, (size_t)(args->ntensor + 1) * sizeof *meta);
+    ir_args *own = mw__arena_alloc(&p->scratch, sizeof *own);
+    if (!meta || !own) return MW_NOMEM();
+    *own = *args;
+    for (int i = 0; i < args->ntensor; i++)
+        meta[i] = mw__ssa_meta(args->tensor[i]);
+    MW_TRY(mw__mark_read(word, args->given, args->n, meta, p->graph->mesh[0], known_ints, own,
+                         &p->scratch, &mark));
+    *x = args->tensor[mark.tensor];
+    if (mark.text) return layout_of(p, *x, (*x)->mesh, mark.text, args->at[1], ret);
+    int index;
+    MW_TRY(mw__graph_add_mesh(p->graph, mark.mesh, NULL, &index));
+    *mesh = p->graph->mesh[index];
+    *ret = mark.layout;
+    return MW_OK;
+}
+
+static mw_status call_mark(ir_parser *p, const char *word, const char *at, const ir_args *args,
+                           mw_node **ret)
 {
     if (args->n < 1 || args->given[0].value.kind != MW_ARG_TENSOR)
         return ir_fail(p, at, "mark_sharding marks a tensor: mark_sharding(%%x, \"[4@x, 3]\")");
@@ -347,11 +379,12 @@ static mw_status call_mark(ir_parser *p, const char *at, const ir_args *args, mw
     }
     layout.npartial = 0;
     memset(layout.partial, 0, sizeof layout.partial);
-    if (args->n > 2 || (args->n == 2 && args->given[1].value.kind != MW_ARG_STR))
-        return ir_fail(p, args->at[1], "mark_sharding takes a tensor and a layout as text");
-    if (args->n == 2)
-        MW_TRY(layout_of(p, x, x->mesh, args->given[1].value.s, args->at[1], &layout));
-    return mw__graph_mark(p->graph, NULL, x, x->mesh, &layout, ret);
+    mw_mesh *mesh = x->mesh;
+    if (args->n > 1 || strcmp(word, "mark_sharding") != 0)
+        MW_TRY(ir_failed_at(p, at, declared_mark(p, word, args, &x, &mesh, &layout)));
+    MW_TRY(mw__graph_mark(p->graph, NULL, x, mesh, &layout, ret));
+    (*ret)->asked = true;
+    return MW_OK;
 }
 
 static mw_status axes_named(ir_parser *p, const mw_mesh *mesh, const char *text, const char *at,
@@ -414,8 +447,8 @@ static mw_status call(ir_parser *p, const char *word, const char *at, ir_args *a
 {
     mw_node *node;
     mw_step_kind kind;
-    if (strcmp(word, "mark_sharding") == 0)
-        MW_TRY(call_mark(p, at, args, &node));
+    if (mw__mark_named(word))
+        MW_TRY(call_mark(p, word, at, args, &node));
     else if (step_named(word, &kind) && (kind == MW_STEP_COUNT || given_named(args, "axes")))
         MW_TRY(call_step(p, kind, at, args, &node));
     else

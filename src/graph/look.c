@@ -44,7 +44,8 @@ int64_t mw_graph_nodes(const mw_graph *graph)
     return graph->nnode;
 }
 
-/* ---- movements -------------------------------------------------------------------------------- */
+/* ---- movements --------------------------------------------------------------------------------
+ */
 
 static bool moves(const mw_node *n)
 {
@@ -60,8 +61,8 @@ int64_t mw_graph_moves(const mw_graph *graph, mw_move *ret, int64_t cap)
             const mw_ssa *from = n->in[0], *to = n->out[0];
             mw_move *m = &ret[at];
             *m = (mw_move){.value = from->name,
-                           .kind = n->step == MW_STEP_COUNT ? "redistribute"
-                                                            : mw__step_name(n->step),
+                           .kind =
+                               n->step == MW_STEP_COUNT ? "redistribute" : mw__step_name(n->step),
                            .from = &from->layout,
                            .to = &to->layout,
                            .mesh = to->mesh,
@@ -95,7 +96,8 @@ int mw_graph_other_ways(const mw_graph *graph, int64_t index, mw_other_way *ret,
     return 0;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------------------------
+ */
 
 static int64_t bytes_of(const mw_ssa *v, int rank)
 {

@@ -89,6 +89,14 @@ void mw__dim_str(const mw_mesh *mesh, const mw_dim *dim, mw_str *to);
 uint32_t mw__layout_axes(const mw_layout *layout);         /* axes that cut a dim */
 uint32_t mw__layout_partial_axes(const mw_layout *layout); /* axes it is partial over */
 
+/* Have both the same ranks of the launch, in whatever order? Pure. */
+bool mw__mesh_same_ranks(const mw_mesh *a, const mw_mesh *b);
+
+/* The layout on `to` that has the owners of `layout` on `from`, a mesh of the same ranks; `open`
+ * dims stay so. MW_ERR_LAYOUT where there is none. Pure. */
+MW_NODISCARD mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout,
+                                          const mw_mesh *to, mw_layout *ret);
+
 /* The dtype that the memory of a shard has: f32 for partial sums of f16 and bf16, else the dtype.
  */
 mw_dtype mw__layout_storage_dtype(const mw_layout *layout);

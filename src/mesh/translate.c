@@ -1,8 +1,8 @@
-/* Pass `meshes`: one mesh for the whole program. The axes of a mesh are digits of a rank's number;
- * where two meshes list the ranks in one order, an axis of one is a run of (parts of) axes of the
- * other: n=8 beside (a=4, b=1, c=2) gives a = n:(1)4, c = n:(4)2. Where they list the ranks in
- * another order, the owners decide: the layout on the first mesh that has them. */
-#include "graph/passes.h"
+/* A layout of one mesh on another mesh over the same ranks. The axes of a mesh are digits of a
+ * rank's number; where two meshes list the ranks in one order, an axis of one is a run of (parts
+ * of) axes of the other: n=8 beside (a=4, b=1, c=2) gives a = n:(1)4, c = n:(4)2. Where they list
+ * the ranks in another order, the owners decide: the layout there that has them. */
+#include "mesh/mesh.h"
 
 #include <meshwise/notation.h>
 
@@ -12,6 +12,19 @@ static bool same_order(const mw_mesh *a, const mw_mesh *b)
 {
     for (int i = 0; i < a->nrank; i++)
         if ((a->id ? a->id[i] : i) != (b->id ? b->id[i] : i)) return false;
+    return true;
+}
+
+bool mw__mesh_same_ranks(const mw_mesh *a, const mw_mesh *b)
+{
+    if (a->nrank != b->nrank) return false;
+    if (!a->world && !b->world) return true;
+    for (int i = 0; i < a->nrank; i++) {
+        bool there = false;
+        for (int k = 0; k < b->nrank && !there; k++)
+            there = mw__mesh_world(a, i) == mw__mesh_world(b, k);
+        if (!there) return false;
+    }
     return true;
 }
 
@@ -142,20 +155,4 @@ mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout, const
     mw__error_hint("state the mesh first whose axes can say all layouts of the program");
     mw__str_done(&text);
     return status;
-}
-
-mw_status mw__pass_meshes(mw_graph *graph)
-{
-    if (graph->nmesh < 2) return MW_OK;
-    mw_mesh *main = graph->mesh[0];
-    for (int64_t i = 0; i < graph->nvalue; i++) {
-        mw_ssa *v = graph->value[i];
-        if (!v || v->mesh == main) continue;
-        mw_layout layout;
-        MW_TRY(mw__layout_to_mesh(v->mesh, &v->layout, main, &layout));
-        v->layout = layout;
-        v->mesh = main;
-    }
-    graph->nmesh = 1;
-    return MW_OK;
 }

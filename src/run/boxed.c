@@ -1,7 +1,7 @@
 /* The boxed call: an op by name, with positional and keyword values that are checked against its
  * schema and put into its order; and the same with its kernel repeated, to be timed. */
 #include "ops/args.h"
-#include "run/run.h"
+#include "run/mark_call.h"
 
 #include <time.h>
 
@@ -98,12 +98,84 @@ static mw_status bind(mw_rank *rank, const char *name, const mw_value *args, int
     return status;
 }
 
+/* ---- mark_sharding ----------------------------------------------------------------------------
+ */
+
+typedef struct marking {
+    mw_rank *rank;
+    mw_tensor **tensor;
+} marking;
+
+static mw_status known_ints(void *user, int tensor, mw_arena *arena, const int64_t **ret,
+                            int *ret_count, const char **ret_text)
+{
+    marking *m = user;
+    mw_tensor *t = m->tensor[tensor];
+    *ret_count = -1;
+    if (m->rank->recorder)
+        return m->rank->recorder->ints(m->rank->recorder, t, arena, ret, ret_count, ret_text);
+    int64_t n = mw__layout_count(&t->type->layout);
+    if (t->recorded || m->rank->fake || n != mw__view_count(&t->local) || n > INT_MAX ||
+        t->type->layout.npartial || t->local.ndim != 1)
+        return MW_OK;
+    int64_t *ints = mw__arena_alloc(arena, (size_t)(n + 1) * sizeof *ints);
+    if (!ints) return MW_NOMEM();
+    int64_t size = mw_dtype_size(t->local.dtype);
+    for (int64_t i = 0; i < n; i++)
+        ints[i] = mw__element_get_i64((char *)t->local.data + i * t->local.stride[0] * size,
+                                      t->local.dtype);
+    *ret = ints;
+    *ret_count = (int)n;
+    return MW_OK;
+}
+
+static mw_status read_mark(mw_rank *rank, boxed *b, const char *name, const mw_value *args,
+                           int nargs, mw_arena *arena, mw_mark_call *ret)
+{
+    MW_TRY(collect(b, args, nargs, arena));
+    mw_given *given = mw__arena_zalloc(arena, (size_t)(nargs + 1) * sizeof *given);
+    if (!given) return MW_NOMEM();
+    int first = 0;
+    for (int i = 0; i < nargs; i++)
+        given[i] = (mw_given){args[i].name, mw__arg_of(&args[i], &first)};
+    marking m = {rank, b->tensor};
+    return mw__mark_read(name, given, nargs, b->meta, rank->mesh, known_ints, &m, arena, ret);
+}
+
+static mw_status call_mark(mw_rank *rank, mw_site site, const char *name, const mw_value *args,
+                           int nargs, mw_tensor **ret_out, int cap, int *ret_nout)
+{
+    mw_arena arena;
+    boxed b = {0};
+    mw_mark_call mark;
+    mw__arena_init(&arena);
+    mw_status status = cap < 1
+                           ? MW_FAIL(MW_ERR_ARG, "%s gives 1 tensor, and there is room for 0", name)
+                           : read_mark(rank, &b, name, args, nargs, &arena, &mark);
+    if (status != MW_OK && rank->site.file)
+        mw__error_where("%s at %s:%d", name, mw__short_file(rank->site.file), rank->site.line);
+    if (status == MW_OK) {
+        mw_tensor *t = b.tensor[mark.tensor];
+        *ret_nout = 1;
+        ret_out[0] = mark.text ? mw_mark_sharding_at(site, t, NULL, mark.text)
+                               : mw_mark_layout_at(site, t, mark.mesh, &mark.layout);
+        if (!ret_out[0]) status = mw_last_error()->code;
+    }
+    mw__arena_done(&arena);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
 mw_status mw_op_call_at(mw_site site, const char *name, const mw_value *args, int nargs,
                         mw_tensor **ret_out, int cap, int *ret_nout)
 {
     mw_rank *rank = mw__rank_get();
     if (!rank) return mw_last_error()->code;
     rank->site = site;
+    if (mw__mark_named(name))
+        return call_mark(rank, site, name, args, nargs, ret_out, cap, ret_nout);
     mw_arena arena;
     mw__arena_init(&arena);
     const mw_op *op;

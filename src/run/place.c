@@ -1,6 +1,25 @@
 /* Placing: marks, redistributions, and tensors made from data. */
 #include "run/run.h"
 
+#include <meshwise/notation.h>
+
+/* A layout in the words of another system. */
+static mw_status read_notation(const mw_mesh *mesh, const char *text, const mw_layout *now,
+                               const int64_t *shape, mw_layout *ret)
+{
+    mw_reading *reading;
+    MW_TRY(mw_notation_read(mesh, text, now->ndim, shape, (mw_dtype)now->dtype, &reading));
+    const mw_layout *layout = mw_reading_layout(reading);
+    mw_status status = MW_OK;
+    if (layout)
+        *ret = *layout;
+    else
+        status = MW_FAIL(MW_ERR_LAYOUT, "%.200s: no layout on this mesh has these owners: %s", text,
+                         mw_reading_why(reading));
+    mw_reading_free(reading);
+    return status;
+}
+
 mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text, mw_layout *ret)
 {
     const mw_layout *now = &t->type->layout;
@@ -10,6 +29,9 @@ mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text, mw
         *ret = mw_layout_replicated((mw_dtype)now->dtype, now->ndim, shape);
         return MW_OK;
     }
+    mw_notation notation;
+    bool own = mw_notation_detect(text, &notation) != MW_OK || notation == MW_NOTATION_LAYOUT;
+    if (!own) return read_notation(mesh, text, now, shape, ret);
     MW_TRY(mw_layout_parse(mesh, text, ret));
     if (ret->dtype == MW_DTYPE_NONE) ret->dtype = now->dtype;
     bool same = ret->ndim == now->ndim && ret->dtype == now->dtype;
@@ -26,13 +48,32 @@ mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text, mw
     return status;
 }
 
-static mw_status on_its_mesh(const mw_tensor *t, const mw_mesh *mesh)
+/* A layout on another mesh over the same ranks is said on the tensor's own. */
+static mw_status on_its_mesh(const mw_tensor *t, const mw_mesh *mesh, mw_layout *layout)
 {
-    if (mw_mesh_same(t->type->mesh, mesh)) return MW_OK;
+    if (mesh == t->type->mesh || mw_mesh_same(t->type->mesh, mesh)) return MW_OK;
+    if (mw__mesh_same_ranks(mesh, t->type->mesh))
+        return mw__layout_to_mesh(mesh, layout, t->type->mesh, layout);
     char a[128], b[128];
     (void)mw_mesh_print(t->type->mesh, a, sizeof a);
     (void)mw_mesh_print(mesh, b, sizeof b);
-    return MW_FAIL(MW_ERR_LAYOUT, "the tensor lies on mesh %s, the layout is for mesh %s", a, b);
+    return MW_FAIL(MW_ERR_LAYOUT,
+                   "the tensor lies on mesh %s, the layout is for mesh %s, which has other ranks",
+                   a, b);
+}
+
+void mw__home_layout(const mw_rank *rank, mw_mesh **mesh, mw_layout *layout)
+{
+    mw_layout there;
+    if (*mesh == rank->mesh || rank->recorder || mw_mesh_same(*mesh, rank->mesh)) return;
+    if (!mw__mesh_same_ranks(*mesh, rank->mesh)) return;
+    mw_error before = mw__ctx_get()->error;
+    if (mw__layout_to_mesh(*mesh, layout, rank->mesh, &there) == MW_OK) {
+        *layout = there;
+        *mesh = rank->mesh;
+    } else {
+        mw__ctx_get()->error = before; /* it stays where it can be said */
+    }
 }
 
 /* The mesh that NULL means: the launch's, but that of a tensor which lies on a slice. */
@@ -55,8 +96,8 @@ static mw_status redist_for(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const ch
         return MW_OK;
     }
     mw_layout layout;
-    MW_TRY(on_its_mesh(t, mesh));
     MW_TRY(mw__layout_for(mesh, t, text, &layout));
+    MW_TRY(on_its_mesh(t, mesh, &layout));
     for (int d = 0; d < layout.ndim; d++)
         layout.dim[d].open = 0;
     MW_TRY(mw__redist_get(rank, t->type, &layout, ret));
@@ -152,8 +193,9 @@ mw_status mw__tensor_replace(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const m
 {
     mw_redist *redist;
     mw_tensor *placed;
-    mw_status status = on_its_mesh(t, mesh);
-    if (status == MW_OK) status = mw__redist_get(rank, t->type, to, &redist);
+    mw_layout there = *to;
+    mw_status status = on_its_mesh(t, mesh, &there);
+    if (status == MW_OK) status = mw__redist_get(rank, t->type, &there, &redist);
     if (status != MW_OK) {
         refuse(rank, reason->op, t, status);
         return status;
@@ -195,10 +237,12 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
     if (rank->recorder) return record(rank, "mark_sharding", t, mesh, &want);
     for (int d = 0; d < want.ndim; d++)
         want.dim[d].open = 0; /* nothing propagates any more: it lies as it lies */
-    mw_status status = on_its_mesh(t, mesh);
-    if (status == MW_OK) status = mw__layout_check(mesh, &want);
+    mw_status status = mw__layout_check(mesh, &want);
     if (status == MW_OK) {
         mw__layout_canonical(mesh, &want);
+        status = on_its_mesh(t, mesh, &want);
+    }
+    if (status == MW_OK) {
         status = mw__redist_get(rank, t->type, &want, &redist);
     }
     if (status != MW_OK) {
@@ -273,6 +317,7 @@ mw_tensor *mw_from_data_at(mw_site site, mw_dtype dtype, const int64_t *shape, i
         (void)MW_FAIL(MW_ERR_LAYOUT, "from_data: %s is partial; data is whole", layout);
         return NULL;
     }
+    mw__home_layout(rank, &mesh, &want);
     mw_tensor *t;
     if (rank->recorder)
         return rank->recorder->begin(rank->recorder, mesh, &want, data, &t) == MW_OK ? t : NULL;

@@ -154,6 +154,10 @@ struct mw_recorder {
     mw_status (*begin)(mw_recorder *r, mw_mesh *mesh, const mw_layout *layout, const void *data,
                        mw_tensor **ret);
     void (*name)(mw_recorder *r, mw_tensor *t, const char *name);
+    /* The values of a tensor of ints that constants alone make, in the arena; *ret_count -1: they
+     * are known only when the program runs, and *ret_text is what it is called. */
+    mw_status (*ints)(mw_recorder *r, mw_tensor *t, mw_arena *arena, const int64_t **ret,
+                      int *ret_count, const char **ret_text);
     /* `what` asks for values, or runs what can't be taken down: an error that names who asked. t
      * may be NULL. */
     mw_status (*refuse)(mw_recorder *r, const char *what, const mw_tensor *t);
@@ -222,6 +226,10 @@ const char *mw__chain_text(const mw_rank *rank, char *to, int size);
 /* The layout that `text` ("replicated" too) says of a tensor like t. */
 MW_NODISCARD mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text,
                                       mw_layout *ret);
+
+/* Where the layout can be said on the launch's own mesh, of the same ranks, it is: tensors that
+ * programs place on several meshes can then meet in one op. */
+void mw__home_layout(const mw_rank *rank, mw_mesh **mesh, mw_layout *layout);
 
 /* Re-places the handle: from now on it lies on `mesh` (the same ranks) as `to`, a canonical layout,
  * says. Collective. */

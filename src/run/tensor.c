@@ -237,6 +237,7 @@ mw_tensor *mw_empty_layout(mw_mesh *mesh, const mw_layout *layout)
     mw_layout canonical = *layout;
     if (!mesh) mesh = rank->mesh;
     if (mw__layout_check(mesh, layout) != MW_OK) return NULL;
+    mw__home_layout(rank, &mesh, &canonical);
     for (int d = 0; d < canonical.ndim; d++)
         canonical.dim[d].open = 0;
     mw__layout_canonical(mesh, &canonical);
