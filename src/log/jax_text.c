@@ -16,7 +16,9 @@ enum { LONGEST = 1 << 15, TRIES = 4 };
 
 const char *mw__jx_keep(const jx_here *h, const char *at, int64_t length)
 {
-    const char *text = mw__arena_strndup(&h->e->arena, at, (size_t)MW_MIN(length, 2000));
+    size_t most = (size_t)MW_MIN(length, 2000);
+    const char *end = memchr(at, 0, most); /* a text may be shorter */
+    const char *text = mw__arena_strndup(&h->e->arena, at, end ? (size_t)(end - at) : most);
     if (!text) h->e->failed = true;
     return text ? text : "";
 }

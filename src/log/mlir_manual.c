@@ -1,7 +1,7 @@
-/* Manual regions of the older spelling: `@Sharding` says how a value is cut, `@SPMDFullToShardShape`
- * hands on one device's piece of it, and a function is called with pieces. Where the function's body
- * is not in the text, and its types fit a product of matrices, what that would leave is told as
- * assumed. */
+/* Manual regions of the older spelling: `@Sharding` says how a value is cut,
+ * `@SPMDFullToShardShape` hands on one device's piece of it, and a function is called with pieces.
+ * Where the function's body is not in the text, and its types fit a product of matrices, what that
+ * would leave is told as assumed. */
 #include "log/collective.h"
 #include "log/mlir.h"
 
@@ -26,7 +26,8 @@ static bool cut_of(const mlir_value *v, hlo_sharding *ret)
            ret->kind == HLO_TILES_KIND;
 }
 
-/* `%1 = custom_call @SPMDFullToShardShape(%0)`: the piece must be what the sharding of %0 leaves. */
+/* `%1 = custom_call @SPMDFullToShardShape(%0)`: the piece must be what the sharding of %0 leaves.
+ */
 static void begins(const mlir_here *h)
 {
     const mlir_value *from = mw__mlir_operand(h, 0);
