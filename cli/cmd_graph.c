@@ -29,8 +29,8 @@ static mw_status run_passes(graph_state *g, mw_graph *graph)
     for (int i = 0; i < mw_pass_count() && !known; i++)
         known = strcmp(after, mw_pass_name(i)) == 0;
     if (!known && strcmp(after, "capture") != 0)
-        return mw_error_set(MW_ERR_ARG, "--print-after %.40s: no such pass (meshwise opt lists them)",
-                            after);
+        return mw_error_set(MW_ERR_ARG,
+                            "--print-after %.40s: no such pass (meshwise opt lists them)", after);
     for (int i = 0; i < mw_pass_count(); i++) {
         if (after && strcmp(after, "capture") == 0 && i == 0) {
             (void)fputs(mw_graph_text(graph), stdout);
@@ -41,8 +41,8 @@ static mw_status run_passes(graph_state *g, mw_graph *graph)
         mw_status status = mw_graph_pass(graph, mw_pass_name(i));
         if (status != MW_OK) return status;
         if (g->npass < GRAPH_PASSES)
-            g->pass[g->npass++] = (graph_pass){mw_pass_name(i), session_now() - began,
-                                               mw_graph_nodes(graph)};
+            g->pass[g->npass++] =
+                (graph_pass){mw_pass_name(i), session_now() - began, mw_graph_nodes(graph)};
         if (after && strcmp(after, mw_pass_name(i)) == 0) {
             (void)fputs(mw_graph_text(graph), stdout);
             g->printed = true;
@@ -75,7 +75,8 @@ static mw_status program(void *user)
         g->seconds = session_now() - began;
     }
     if (status == MW_OK && !g->printed) {
-        g->object = graph_object(g, graph);
+        const char *to = g->s.args->value[OPT_to];
+        g->object = to ? graph_export(g, graph, to) : graph_object(g, graph);
         if (!g->object) status = mw_error_set(MW_ERR_NOMEM, "out of memory");
     }
     mw_graph_free(graph);
@@ -89,6 +90,8 @@ int cmd_graph(const cli_args *args)
         return cli_usage(args, "graph takes one model, not %d", args->npositional);
     graph_state g = {.prompt = 1, .open_rest = args->value[OPT_plan] != NULL};
     if (cli_int(args, OPT_prompt_length, 1, 1 << 20, &g.prompt) != MW_OK) return cli_report(args);
+    if (args->value[OPT_to] && graph_export_check(args->value[OPT_to]) != MW_OK)
+        return cli_report(args);
     cli_args own = *args;
     own.value[OPT_backend] = "fake";
     own.world = NULL;
@@ -106,7 +109,10 @@ int cmd_graph(const cli_args *args)
     else if (args->json)
         code = cli_print(args, json_incref(g.object), 0);
     else {
-        graph_print(&g);
+        if (args->value[OPT_to])
+            graph_export_print(g.object);
+        else
+            graph_print(&g);
         code = cli_flush();
     }
     json_decref(g.object);
