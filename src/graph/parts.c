@@ -31,6 +31,25 @@ static mw_ssa *as_value(const mw_tensor *t)
 static mw_status record(recorder *r, const mw_op *op, const mw_arg *arg, int narg,
                         mw_ssa *const *in, int nin, mw_ssa **out, int nout);
 
+/* "operand 1" becomes the operand's name. */
+void mw__why_named(const mw_node *node, const char *why, mw_str *to)
+{
+    static const char word[] = "operand ";
+    const size_t n = sizeof word - 1;
+    for (const char *at = why; *at;) {
+        int index = 0, digits = 0;
+        if (strncmp(at, word, n) == 0)
+            while (at[n + (size_t)digits] >= '0' && at[n + (size_t)digits] <= '9')
+                index = 10 * index + (at[n + (size_t)digits++] - '0');
+        if (digits && index < node->nin) {
+            mw__str_printf(to, "%%%s", node->in[index]->name);
+            at += n + (size_t)digits;
+        } else {
+            mw__str_putc(to, *at++);
+        }
+    }
+}
+
 static mw_status redistribute(recorder *r, mw_ssa *v, const mw_layout *to, const char *because,
                               mw_ssa **ret)
 {
@@ -63,8 +82,7 @@ static mw_status bind(recorder *r, const mw_op_info *info, const mw_value *args,
                            PART_TENSORS);
         for (int k = 0; k < count; k++)
             tensor[n + k] = as_value(v->kind == MW_ARG_TENSOR ? v->as.tensor : v->as.tensors[k]);
-        given[i] =
-            (mw_given){keyword ? info->schema.arg[i].name : NULL, mw__arg_of(&args[i], &n)};
+        given[i] = (mw_given){keyword ? info->schema.arg[i].name : NULL, mw__arg_of(&args[i], &n)};
     }
     for (int i = 0; i < n; i++) {
         if (!tensor[i]) return MW_FAIL(MW_ERR_INTERNAL, "a part of %s got no tensor", r->name);
@@ -151,9 +169,14 @@ static mw_status record(recorder *r, const mw_op *op, const mw_arg *arg, int nar
     MW_TRY(mw__choose(mesh, &call, now, &r->scratch, &choice));
     mw_node *after = r->at;
     r->at = node;
-    for (int i = 0; i < nin; i++)
+    mw_str why = {0};
+    mw__why_named(node, choice.why, &why);
+    mw_status status = mw__str_status(&why);
+    for (int i = 0; i < nin && status == MW_OK; i++)
         if (!mw_layout_equal(&choice.in[i], now[i]))
-            MW_TRY(redistribute(r, node->in[i], &choice.in[i], choice.why, &node->in[i]));
+            status = redistribute(r, node->in[i], &choice.in[i], mw__str_text(&why), &node->in[i]);
+    mw__str_done(&why);
+    MW_TRY(status);
     r->at = after;
     if (!choice.parts) {
         for (int i = 0; i < nout; i++) {

@@ -10,4 +10,7 @@
 MW_NODISCARD mw_status mw__parts_record(mw_graph *graph, mw_node *at, const mw_call_args *call,
                                         mw_ssa *const *in, int nout, mw_ssa **ret_out);
 
+/* A reason of the chooser's, "operand 1" in it being the node's operand by name. */
+void mw__why_named(const mw_node *node, const char *why, mw_str *to);
+
 #endif

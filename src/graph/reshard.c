@@ -5,10 +5,11 @@
  * line says.
  *
  * Fixed: what is annotated (arguments, marks, lines, results), and arguments to which `propagate`
- * gave an axis. Free: the rest. An argument of which nobody says anything lies as its users want it.
- * A program of one op is what an eager call of it is. */
-#include "graph/passes.h"
+ * gave an axis. Free: the rest. An argument of which nobody says anything lies as its users want
+ * it. A program of one op is what an eager call of it is. */
 #include "graph/reshard.h"
+#include "graph/parts.h"
+#include "graph/passes.h"
 
 #include "ops/table.h"
 
@@ -26,7 +27,8 @@ typedef struct writer {
     place **places; /* [nvalue] by id; the first made first */
 } writer;
 
-/* ---- what is fixed ---------------------------------------------------------------------------- */
+/* ---- what is fixed ----------------------------------------------------------------------------
+ */
 
 static bool says_something(const mw_ssa *v)
 {
@@ -84,7 +86,8 @@ static mw_status survey(reshard *r)
     return MW_OK;
 }
 
-/* ---- copies in the graph ---------------------------------------------------------------------- */
+/* ---- copies in the graph ----------------------------------------------------------------------
+ */
 
 static mw_status add_place(writer *w, const mw_ssa *v, int layout, mw_ssa *value)
 {
@@ -130,8 +133,8 @@ static mw_status add_step(writer *w, mw_node *at, mw_ssa *x, const mw_route *mov
         MW_TRY(mw__moves_get(&r->moves, move->via, move->to, &half));
     }
     mw_node *step;
-    MW_TRY(mw__graph_step(r->graph, at, x, x->mesh, r->moves.layout[move->to], MW_STEP_COUNT,
-                          &step));
+    MW_TRY(
+        mw__graph_step(r->graph, at, x, x->mesh, r->moves.layout[move->to], MW_STEP_COUNT, &step));
     step->asked = asked;
     step->because = because;
     step->recv_bytes = half->recv_bytes;
@@ -144,8 +147,8 @@ static mw_status add_step(writer *w, mw_node *at, mw_ssa *x, const mw_route *mov
     return MW_OK;
 }
 
-/* The value as it lies in a layout, before `at`: a copy that there is, or a new one. *ret_step: what
- * was added; NULL: nothing. */
+/* The value as it lies in a layout, before `at`: a copy that there is, or a new one. *ret_step:
+ * what was added; NULL: nothing. */
 static mw_status bring(writer *w, mw_node *at, mw_ssa *v, int layout, bool asked,
                        const char *because, mw_ssa **ret, mw_node **ret_step)
 {
@@ -160,7 +163,8 @@ static mw_status bring(writer *w, mw_node *at, mw_ssa *v, int layout, bool asked
     return v->mutated ? MW_OK : add_place(w, v, layout, *ret);
 }
 
-/* `step` gives what `v` stands for, and `v` takes the name of its result; what node gave is nameless. */
+/* `step` gives what `v` stands for, and `v` takes the name of its result; what node gave is
+ * nameless. */
 static void rename_result(mw_node *node, int k, mw_node *step, mw_node *first)
 {
     mw_ssa *v = node->out[k], *s = step->out[0];
@@ -177,26 +181,8 @@ static void rename_result(mw_node *node, int k, mw_node *step, mw_node *first)
     first->in[0] = s;
 }
 
-/* ---- reasons ---------------------------------------------------------------------------------- */
-
-/* "operand 1" becomes the operand's name. */
-static void name_operands(const mw_node *node, const char *why, mw_str *to)
-{
-    static const char word[] = "operand ";
-    const size_t n = sizeof word - 1;
-    for (const char *at = why; *at;) {
-        int index = 0, digits = 0;
-        if (strncmp(at, word, n) == 0)
-            while (at[n + (size_t)digits] >= '0' && at[n + (size_t)digits] <= '9')
-                index = 10 * index + (at[n + (size_t)digits++] - '0');
-        if (digits && index < node->nin) {
-            mw__str_printf(to, "%%%s", node->in[index]->name);
-            at += n + (size_t)digits;
-        } else {
-            mw__str_putc(to, *at++);
-        }
-    }
-}
+/* ---- reasons ----------------------------------------------------------------------------------
+ */
 
 static mw_status reason_of(writer *w, const mw_node *node, const char **ret)
 {
@@ -212,7 +198,7 @@ static mw_status reason_of(writer *w, const mw_node *node, const char **ret)
     mw_str text = {0};
     mw__str_printf(&text, "%s: ", mw__op_info_of(node->op)->schema.name);
     if (*why)
-        name_operands(node, why, &text);
+        mw__why_named(node, why, &text);
     else
         mw__str_puts(&text, "on these layouts of its operands less moves in all");
     *ret = mw__arena_strndup(&r->graph->arena, mw__str_text(&text), text.length);
@@ -261,7 +247,8 @@ static mw_status add_alternatives(writer *w, int i, mw_node *step)
     return MW_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
 
 /* The memory that an op writes cannot stay where the op works: it is copied back. */
 static mw_status copy_back(writer *w, mw_node *node, mw_ssa *x, int home)
@@ -334,7 +321,8 @@ static mw_status write_op(writer *w, int i)
     return put(w, h, home);
 }
 
-/* A mark, or a step that the program states: it moves by itself, unless a copy lies there already. */
+/* A mark, or a step that the program states: it moves by itself, unless a copy lies there already.
+ */
 static mw_status write_move(writer *w, int i)
 {
     reshard *r = w->r;
@@ -348,7 +336,7 @@ static mw_status write_move(writer *w, int i)
         node->dim = node->to_dim = -1;
         node->axes = 0;
     }
-    node->asked = true;
+    if (node->kind == MW_NODE_MARK || !*node->because) node->asked = true;
     if (!*node->because)
         node->because = node->kind == MW_NODE_MARK ? "mark_sharding" : "redistribute";
     MW_TRY(nearest(w, v, to, &p, &move));
@@ -371,15 +359,16 @@ static mw_status write_result(writer *w, int i)
     reshard *r = w->r;
     mw_ssa *v = r->result[i], *at;
     mw_node *step;
-    MW_TRY(bring(w, NULL, v, r->chosen[i]->in[0], false, "the result may not be partial", &at,
-                 &step));
+    MW_TRY(
+        bring(w, NULL, v, r->chosen[i]->in[0], false, "the result may not be partial", &at, &step));
     if (step) MW_TRY(add_alternatives(w, i, step));
     for (int k = 0; k < r->graph->nresult; k++)
         if (r->graph->result[k] == v) r->graph->result[k] = at;
     return MW_OK;
 }
 
-/* ---- free values ------------------------------------------------------------------------------ */
+/* ---- free values ------------------------------------------------------------------------------
+ */
 
 typedef struct wanted {
     int layout;
@@ -440,7 +429,8 @@ static mw_status settle_inputs(writer *w)
     return MW_OK;
 }
 
-/* ---- the pass --------------------------------------------------------------------------------- */
+/* ---- the pass ---------------------------------------------------------------------------------
+ */
 
 static mw_status rewrite(reshard *r)
 {
@@ -449,7 +439,7 @@ static mw_status rewrite(reshard *r)
     if (!w.places) return MW_NOMEM();
     MW_TRY(settle_inputs(&w));
     for (int i = 0; i < r->nnode; i++)
-        MW_TRY(!r->node[i]                         ? write_result(&w, i)
+        MW_TRY(!r->node[i]                      ? write_result(&w, i)
                : r->node[i]->kind == MW_NODE_OP ? write_op(&w, i)
                                                 : write_move(&w, i));
     r->graph->placed = true;
