@@ -194,21 +194,29 @@ static bool value_line(const jx_here *h)
     return n > 0;
 }
 
-/* `P('x', None)` alone in its line, or after a name: a spec without shape. */
+/* `P('x', None)` alone in its line, behind a name, or behind shape and dtype as lists of parameters
+ * have it: `w: shape=(64, 32) dtype=bfloat16 sharding=PartitionSpec('x', None)`. */
 static bool spec_line(const jx_here *h)
 {
     const char *at = mw__jx_word(h->text, "PartitionSpec(");
     jx_value v = {.ndim = -1, .line = h->first};
     if (!at) at = mw__jx_word(h->text, "P(");
-    if (!at || at - h->text > 80) return false;
-    for (const char *p = h->text; p < at; p++)
-        if (!mw__spmd_word_char(*p) && !strchr(" .:=/[]'", *p)) return false;
+    if (!at || at - h->text > 200) return false;
+    bool caption = at - h->text > 5 && strncmp(at - 5, "spec ", 5) == 0;
+    if (caption && strstr(h->text, "shape (")) return false; /* of a picture below it */
     mw_py *node = mw__jx_py(h, at);
-    if (!node || node->at[node->length] || !mw__jx_spec(h, node, &v)) return false;
-    bool quoted = v.nentry == 0;
+    if (!node || strspn(node->at + node->length, " ,)") != strlen(node->at + node->length) ||
+        !mw__jx_spec(h, node, &v))
+        return false;
+    shape_beside(h, h->text, at, &v);
+    bool plain = true;
+    for (const char *p = h->text; p < at; p++)
+        plain = plain && (mw__spmd_word_char(*p) || strchr(" .:=/[]'", *p));
+    bool named = v.unreduced.n || v.reduced.n;
     for (int i = 0; i < v.nentry; i++)
-        quoted = quoted || v.entry[i].n > 0 || v.entry[i].open;
-    if (!quoted && !v.unreduced.n && !v.reduced.n) return false; /* P(None) may be anything */
+        named = named || v.entry[i].n > 0 || v.entry[i].open;
+    if (v.ndim < 0 && (!plain || !named)) return false; /* P(None) may be anything */
+    if (v.ndim >= 0 && v.nentry > v.ndim) return false;
     mw_draft *d = mw__draft(h->e, h->line, "jax", "sharding");
     mw__draft_says(d, "A partition spec: %s.", v.spec);
     mw__jx_tell(h, d, "", &v);

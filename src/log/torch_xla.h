@@ -38,7 +38,6 @@ typedef struct xs_state {
         xs_value value;
     } bound[XS_NAMES];
     int nbound;
-    const spmd_mesh *last_mesh;
     spmd_told told;
     mw_str pending; /* a statement whose brackets are open */
     int64_t pending_first;

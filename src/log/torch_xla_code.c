@@ -380,6 +380,17 @@ static bool mark_call(const xs_here *h, const mw_py *call)
     return true;
 }
 
+static void tell_mesh(const xs_here *h, const spmd_mesh *mesh)
+{
+    mw_draft *d = mw__draft(h->e, h->line, "torch_xla", "mesh");
+    if (!d) return;
+    mw__draft_entry(d)->first = h->first;
+    mw__spmd_tell_mesh(h->e, d, mesh);
+    bool good = mw__xs_mesh_check(h, d, mesh);
+    mw__draft_says(d, "A mesh of %lld devices, %d axes%s.", (long long)mw__spmd_mesh_size(mesh),
+                   mesh->naxis, good ? "" : ", which can't be made");
+}
+
 /* true: the statement tells something that annotations need. */
 bool mw__xs_statement(const xs_here *h)
 {
@@ -397,6 +408,11 @@ bool mw__xs_statement(const xs_here *h)
     mw_py *node = NULL;
     if (!mw__hlo_done(h->e, mw__py_read(at, at + strlen(at), &h->e->scratch, &node))) return false;
     const mw_py *call = call_in(node);
+    spmd_mesh *printed = node->kind == MW_PY_DICT ? mw__xs_mesh_new(h) : NULL;
+    if (printed && mw__xs_mesh_text(h, node, printed)) {
+        tell_mesh(h, printed);
+        return true;
+    }
     if (call && mark_call(h, call)) {
         if (name && length < SPMD_NAME) {
             xs_value v = mw__xs_eval(h, argument(call, "t", 0));
@@ -418,16 +434,6 @@ bool mw__xs_statement(const xs_here *h)
     bool counts = call && mw__xs_ends(call, "global_runtime_device_count");
     if (!v.kind && !plain && !counts) return false;
     bind(h, name, length, &v);
-    if (v.kind == XS_MESH) {
-        h->s->last_mesh = v.mesh;
-        mw_draft *d = mw__draft(h->e, h->line, "torch_xla", "mesh");
-        if (!d) return true;
-        mw__draft_entry(d)->first = h->first;
-        mw__spmd_tell_mesh(h->e, d, v.mesh);
-        bool good = mw__xs_mesh_check(h, d, v.mesh);
-        mw__draft_says(d, "A mesh of %lld devices, %d axes%s.",
-                       (long long)mw__spmd_mesh_size(v.mesh), v.mesh->naxis,
-                       good ? "" : ", which can't be made");
-    }
+    if (v.kind == XS_MESH) tell_mesh(h, v.mesh);
     return true;
 }
