@@ -275,6 +275,16 @@ static bool resized(const mw_rule *rule, const mw_meta *in, int t, int o, int d)
            rule->in[t].nletter[d] > 0 && rule->out[o].nletter[d] > 0;
 }
 
+/* Have they a letter in common there? Then that goes first, and is exact: q·p of equal parts. */
+static bool alike(const mw_rule *rule, int t, int o, int d)
+{
+    const mw_operand *in = &rule->in[t], *out = &rule->out[o];
+    for (int k = 0; k < in->nletter[d]; k++)
+        for (int j = 0; j < out->nletter[d]; j++)
+            if (in->letter[d][k] == out->letter[d][j]) return true;
+    return false;
+}
+
 /* One factor for each dim that the op makes longer or shorter, of another size in each tensor. */
 static mw_status resize_rule(const mw_node *node, const mw_rule *rule, mw_arena *arena,
                              const flow_rule **ret)
@@ -298,6 +308,7 @@ static mw_status resize_rule(const mw_node *node, const mw_rule *rule, mw_arena 
                 const mw_meta *in = &node->in_meta[t], *out = &rule->out_meta[o];
                 if (!resized(rule, in, t, o, d)) continue;
                 any = true;
+                if (alike(rule, t, o, d)) b.factor[f].from = FLOW_STRIDED;
                 b.factor[f].size = MW_MAX(b.factor[f].size, MW_MAX(in->shape[d], out->shape[d]));
                 flow_dim *from = &b.dim[t][d], *to = &b.dim[rule->nin + o][d];
                 if (!from->n) put(from, f, in->shape[d]);

@@ -13,6 +13,7 @@ typedef enum flow_step {
     FLOW_THROUGH, /* factors that no op contracts, needs whole or moves; back through broadcasts */
     FLOW_ANY,     /* all factors */
     FLOW_BROADCAST, /* on through broadcasts */
+    FLOW_STRIDED,   /* to dims that this cuts behind a whole part (4·2@x) */
     FLOW_STEPS
 } flow_step;
 

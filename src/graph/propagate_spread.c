@@ -274,6 +274,13 @@ static bool fill(spreads *s, const spread *x, const int64_t *size, int n, spread
     return exact && over.n == 0;
 }
 
+/* Of a regrouped dim: where axes outnumber elements its text may not be the least. */
+static const spread *canonical(spreads *s, const mw_dim *dim)
+{
+    mw_dim least = mw__dim_canonical(s->mesh, dim);
+    return mw__spread_of(s, &least);
+}
+
 /* By the owners: as many of the axes as regroup. */
 static bool regroup(spreads *s, const spread *x, const int64_t *size, int n, bool all,
                     spread_parts *ret)
@@ -291,7 +298,7 @@ static bool regroup(spreads *s, const spread *x, const int64_t *size, int n, boo
         if (all) return false;
     }
     for (int k = 0; k < n; k++)
-        ret->at[k] = list.n ? mw__spread_of(s, &part[k]) : s->none;
+        ret->at[k] = list.n ? canonical(s, &part[k]) : s->none;
     mw_axis_list over = {0};
     for (int i = list.n; i < x->list.n; i++)
         (void)mw__axis_list_add(&over, x->list.at[i]);
@@ -342,7 +349,7 @@ static const spread *join_new(spreads *s, const spread *const *part, const int64
         total *= size[k];
     }
     if (!mw__dims_regroup(s->mesh, dim, n, &total, 1, &whole, NULL)) return NULL;
-    return mw__spread_of(s, &whole);
+    return canonical(s, &whole);
 }
 
 const spread *mw__spread_join(spreads *s, const spread *const *part, const int64_t *size, int n)

@@ -277,11 +277,12 @@ static mw_status remember(visit *v, int t, int d, int factor, const spread *had,
     return MW_OK;
 }
 
-/* A factor behind others gets axes where those are all whole or all used up: a dim whose major part
- * is cut and has more to cut would be strided twice. */
+/* A factor behind others gets axes where those are all used up or, in the last step, all whole: a
+ * strided dim is no tile, and waits until tiles have gone where they go. A dim whose major part is
+ * cut and has more to cut would be strided twice. */
 static bool majors_allow(const visit *v, const flow_dim *dim, const flow_lane *lanes, int nth)
 {
-    bool whole = true, full = true;
+    bool whole = v->step >= FLOW_STRIDED || lanes[dim->factor[nth]].at != v->s->none, full = true;
     for (int k = 0; k < nth; k++) {
         const flow_lane *lane = &lanes[dim->factor[k]];
         if (dim->size[k] == 1) continue;
@@ -364,7 +365,7 @@ mw_status mw__flow_visit(flow *f, const mw_node *node, const flow_rule *rule, fl
         if (f->graph->mesh[m] == node->out[0]->mesh) v.s = &f->spread[m];
     for (; v.s && rule; rule = rule->more) {
         v.rule = rule;
-        if (rule->nfactor <= FACTORS) MW_TRY(one_rule(&v, ret_changed));
+        if (rule->nfactor > 0 && rule->nfactor <= FACTORS) MW_TRY(one_rule(&v, ret_changed));
     }
     return MW_OK;
 }

@@ -324,14 +324,15 @@ static void test_what_is_written_in_place_lies_as_it_lay(void **state)
 /* ---- any program ------------------------------------------------------------------------------
  */
 
-enum { SIDE = 8, MOST_VALUES = 24 };
+enum { SIDE = 8 };
 
 typedef struct maker {
     uint64_t seed;
     const mw_mesh *mesh;
     mw_str *text;
     const char *prefix;
-    int n; /* values so far, each [SIDE, SIDE] or, odd ones now and then, [2, SIDE / 2, SIDE] */
+    int n; /* values so far, each [SIDE, SIDE] */
+    bool priorities;
 } maker;
 
 static void random_type(maker *m, mw_str *to, bool annotate)
@@ -343,7 +344,7 @@ static void random_type(maker *m, mw_str *to, bool annotate)
     for (int d = 0; d < 2; d++)
         l.dim[d].open = (uint8_t)(naive_below(&m->seed, 3) > 0);
     mw__layout_str(m->mesh, &l, to);
-    if (naive_below(&m->seed, 4) == 0)
+    if (m->priorities && naive_below(&m->seed, 4) == 0)
         mw__str_printf(to, " p(%d, %d)", (int)naive_below(&m->seed, 3),
                        (int)naive_below(&m->seed, 3));
 }
@@ -386,9 +387,9 @@ static void random_statement(maker *m)
 
 /* The same program for the same seed, whatever the names' prefix. */
 static void random_program(uint64_t seed, const mw_mesh *mesh, const char *axes, const char *prefix,
-                           mw_str *text)
+                           bool priorities, mw_str *text)
 {
-    maker m = {seed, mesh, text, prefix, 0};
+    maker m = {seed, mesh, text, prefix, 0, priorities};
     mw__str_printf(text, "mesh @m = [%s]\nfunc @main(", axes);
     int params = 1 + (int)naive_below(&m.seed, 3), ops = 1 + (int)naive_below(&m.seed, 8);
     for (; m.n < params; m.n++) {
@@ -431,8 +432,8 @@ static void check_program(uint64_t seed, const char *axes, bool basic)
     mw_mesh *mesh;
     mw_str text = {0}, other = {0}, first = {0}, second = {0};
     assert_int_equal(mw_mesh_parse(axes, &mesh), MW_OK);
-    random_program(seed, mesh, axes, "v", &text);
-    random_program(seed, mesh, axes, "name", &other);
+    random_program(seed, mesh, axes, "v", true, &text);
+    random_program(seed, mesh, axes, "name", true, &other);
     mw_graph *graph = read_graph(mw__str_text(&text)), *renamed = read_graph(mw__str_text(&other));
     mw_layout *before = layouts_of(graph);
     assert_int_equal(mw__propagate(graph, basic), MW_OK);
@@ -466,6 +467,7 @@ static void test_any_program_stays_legal_and_keeps_annotations(void **state)
         check_program(first_seed + (uint64_t)i * 977, meshes[i % MW_COUNT(meshes)], i % 5 == 0);
 }
 
+/* (Priorities aside: what a dim with one was given is its own annotation the second time.) */
 static void test_a_second_run_changes_nothing(void **state)
 {
     (void)state;
@@ -474,7 +476,7 @@ static void test_a_second_run_changes_nothing(void **state)
         mw_mesh *mesh;
         mw_str text = {0}, first = {0}, second = {0};
         assert_int_equal(mw_mesh_parse(axes, &mesh), MW_OK);
-        random_program(first_seed + 5 + (uint64_t)i * 131, mesh, axes, "v", &text);
+        random_program(first_seed + 5 + (uint64_t)i * 131, mesh, axes, "v", false, &text);
         mw_graph *graph = read_graph(mw__str_text(&text));
         assert_int_equal(mw__pass_propagate(graph), MW_OK);
         mw__graph_print(graph, &first);
