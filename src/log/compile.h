@@ -80,6 +80,7 @@ typedef struct cp_node {
     cp_call *call;             /* of a collective */
     bool backward;             /* comes from a tangent */
     int index;                 /* of a piece taken out of a list: which; else -1 */
+    int work;                  /* computing ops up to this one */
     int first_in, nin;         /* in edge[] */
     int first_use;             /* edge, or -1 */
 } cp_node;

@@ -394,6 +394,15 @@ static void code_shape(cp_here *h, int node)
     to->shape = shape;
 }
 
+/* `None`, and `b = c = None` after `a = `: names that are given up. */
+static bool is_dropped(const char *at, const char *end)
+{
+    if (end - at < 4 || strncmp(end - 4, "None", 4) != 0) return false;
+    for (const char *p = at; p < end - 4; p++)
+        if (!mw__cp_word(*p) && *p != ' ' && *p != '=') return false;
+    return end - at == 4 || end[-5] == ' ' || end[-5] == '=';
+}
+
 /* `name = rhs`, `name: "f32[2]" = rhs`, `name: "f32[2]"`, `a, b = args`, `call(...)`. */
 static void one_statement(cp_here *h, const char *at, const char *end, int64_t line)
 {
@@ -421,7 +430,7 @@ static void one_statement(cp_here *h, const char *at, const char *end, int64_t l
     }
     if (n && equals < end && *equals == '=' && equals[1] != '=') {
         const char *rhs = skip(equals + 1, end);
-        if (end - rhs == 4 && strncmp(rhs, "None", 4) == 0) return;
+        if (is_dropped(rhs, end)) return;
         if (code && h->g->over) { /* get_args(): dtypes of inputs */
             int was = mw__cp_find(h->g, at, n);
             int made = was >= 0 && strncmp(rhs, "rand_strided", 12) == 0

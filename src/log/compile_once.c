@@ -83,7 +83,7 @@ bool mw__cp_told_before(cp_here *h, uint64_t *ret_hash)
     *ret_hash = mw__hash(hash, &g->stage, sizeof g->stage) | 1;
     int64_t at = told_slot(h, *ret_hash, &fresh);
     if (at < 0 || fresh) return false;
-    mw_line line = {.number = g->first, .rank = g->rank, .text = "", .raw = ""};
+    mw_line line = {.number = h->line->number, .rank = g->rank, .text = "", .raw = ""};
     for (int64_t i = h->s->told[at].first; i < h->s->told[at].end; i++)
         mw__draft_again(h->e->entry[i], &line);
     return true;
@@ -107,7 +107,7 @@ bool mw__cp_other_rank(cp_here *h, int collectives)
         h->s->told[at].first = h->e->nentry; /* of the entry that the caller makes */
         return false;
     }
-    mw_line line = {.number = g->first, .rank = g->rank, .text = "", .raw = ""};
+    mw_line line = {.number = h->line->number, .rank = g->rank, .text = "", .raw = ""};
     mw__draft_again(h->e->entry[h->s->told[at].first], &line);
     return true;
 }

@@ -168,8 +168,11 @@ void mw__cp_fill(cp_here *h)
 {
     cp_graph *g = h->g;
     mw_dtype dtype = mw__explain_options(h->e)->dtype;
+    int work = 0;
     for (int i = 0; i < g->nnode; i++) {
         cp_node *n = &g->node[i];
+        work += n->kind == CP_OP && n->index < 0 && !mw__cp_looks(n);
+        n->work = work;
         int in = mw__cp_in(g, i, 0);
         if (n->call)
             fill_move(h, i);

@@ -125,6 +125,17 @@ static void tell_neighbours(cp_here *h, mw_draft *d, int node)
 /* ---- a collective ------------------------------------------------------------------------------
  */
 
+static void tell_between(mw_draft *d, const cp_graph *g, int node, int wait)
+{
+    const char *from = "ops between the call and its wait, in the order of the text";
+    int n = g->node[wait].work - g->node[node].work;
+    if (n)
+        mw__fact(d, "work before the wait", MW_HOW_DERIVED, from,
+                 "%d op%s: the movement may hide behind them", n, n == 1 ? "" : "s");
+    else
+        mw__fact(d, "work before the wait", MW_HOW_DERIVED, from, "none: it is waited for at once");
+}
+
 static void tell_wait(cp_here *h, mw_draft *d, int node)
 {
     const cp_graph *g = h->g;
@@ -133,6 +144,7 @@ static void tell_wait(cp_here *h, mw_draft *d, int node)
         mw__fact(d, "wait", MW_HOW_DERIVED, "who reads its result",
                  "line %lld: the end of this movement, not another one",
                  (long long)g->node[wait].line);
+        tell_between(d, g, node, wait);
         mw_entry *entry = mw__draft_entry(d);
         if (entry && g->node[wait].line == entry->last + 1) mw__draft_last(d, g->node[wait].line);
         return;
@@ -288,9 +300,10 @@ static const char *sentence(cp_here *h, const cp_node *n, const char *local, int
 }
 
 /* Told at an earlier stage, or by another rank. true: nothing is left to say. */
-static bool told_again(const mw_line *line, cp_same same)
+static bool told_again(const cp_here *h, cp_same same)
 {
-    if (same.rank) mw__draft_again(same.draft, line);
+    mw_line line = {.number = h->line->number, .rank = h->g->rank, .text = "", .raw = ""};
+    if (same.rank) mw__draft_again(same.draft, &line);
     return same.rank || (same.draft && same.told);
 }
 
@@ -313,7 +326,7 @@ static bool tell_move(cp_here *h, int node)
     const char *direction = mw__cp_direction(g, n);
     mw_line line = {.number = n->line, .rank = g->rank, .text = "", .raw = ""};
     cp_same same = mw__cp_same(h, n, direction);
-    if (told_again(&line, same)) return false;
+    if (told_again(h, same)) return false;
     mw_draft *d = mw__draft(h->e, &line, "compile", "collective");
     const char *from = mw__cp_from(h, n->line), *local = local_text(h, node);
     int64_t bytes = mw__cp_received(c);

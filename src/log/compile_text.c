@@ -162,8 +162,10 @@ bool mw__cp_shape_read(const char *at, int64_t length, cp_shape *ret)
 {
     const char *end = at + length;
     cp_shape shape;
-    bool whole = length > 8 && strncmp(at, "DTensor(", 8) == 0;
-    const char *p = read_sizes(whole ? at + 8 : at, end, &shape);
+    int name = mw__cp_ident(at); /* of a subclass: `AsyncCollectiveTensor(f32[8, 6])` */
+    bool wrapped = name && name + 1 < length && at[name] == '(';
+    bool whole = wrapped && name == 7 && strncmp(at, "DTensor", 7) == 0;
+    const char *p = read_sizes(wrapped ? at + name + 1 : at, end, &shape);
     if (!p) return false;
     if (whole) {
         p += strspn(p, ", ");
