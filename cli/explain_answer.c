@@ -291,8 +291,9 @@ void explain_answer(const explained *x)
         const mw_fact *f = found[i].fact;
         printf("line %lld, ", (long long)found[i].entry->first);
         if (f)
-            printf("%s: %s = %s   (%s: %s)\n", found[i].entry->op, f->name, f->value,
-                   mw_how_name(f->how), f->from);
+            printf("%s%s%s = %s   (%s: %s)\n", found[i].entry->op,
+                   found[i].entry->op[0] ? ": " : "", f->name, f->value, mw_how_name(f->how),
+                   f->from);
         else
             printf("%s\n", found[i].entry->says);
     }
