@@ -21,6 +21,7 @@ foreach(source ${unit_sources})
     ${CMOCKA_LINK_LIBRARIES})
   mw_test(${name} unit ${name})
 endforeach()
+target_compile_definitions(test_passes PRIVATE TESTS_PASSES="${CMAKE_SOURCE_DIR}/tests/data/passes")
 
 # ---- api ------------------------------------------------------------------------------------------
 # Each public header compiles alone, as C11 and as C++17, under the library's own warnings.

@@ -383,6 +383,24 @@ static bool names_follow(ir_parser *p)
     return *c == '=' && c[1] != '=';
 }
 
+/* The name by which the statement marks a value means the marked one from here on: not the value's
+ * own, which after an earlier mark is another. */
+static mw_status replace_name(ir_parser *p, const char *expr, mw_ssa *marked)
+{
+    char name[IR_NAME];
+    const char *after = p->at, *at = memchr(expr, '%', (size_t)(after - expr));
+    mw_ssa *was = marked->def->in[0];
+    for (; at; at = memchr(at + 1, '%', (size_t)(after - at - 1))) {
+        p->at = at + 1;
+        bool word = ir_word(p, ".", name);
+        for (char *point; word && ir_lookup(p, name) != was && (point = strrchr(name, '.'));)
+            *point = 0; /* a method's */
+        if (word && ir_lookup(p, name) == was) break;
+    }
+    p->at = after;
+    return ir_define(p, at ? name : was->name, marked);
+}
+
 /* A value that several names or none would share gets a name of its own by a movement of nothing.
  */
 static mw_status read_statement(ir_parser *p)
@@ -407,7 +425,7 @@ static mw_status read_statement(ir_parser *p)
         return ir_fail(p, expr, "%%%s is another name for %%%s: give it a call", name[0],
                        out[0]->name);
     if (!nname && n == 1 && out[0]->def->kind == MW_NODE_MARK && fresh)
-        MW_TRY(ir_define(p, out[0]->def->in[0]->name, out[0]));
+        MW_TRY(replace_name(p, expr, out[0]));
     for (int i = 0; i < nname; i++)
         MW_TRY(name_result(p, out[i], name[i], at[i]));
     if (fresh && ir_take(p, ":"))

@@ -18,7 +18,8 @@ void mw__moves_done(mw_moves *m)
     mw__arena_done(&m->scratch);
 }
 
-/* ---- layouts ---------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------------------
+ */
 
 static mw_status grow_layout_slots(mw_moves *m)
 {
@@ -59,7 +60,8 @@ mw_status mw__moves_number(mw_moves *m, const mw_layout *layout, int *ret)
     return MW_OK;
 }
 
-/* ---- prices ----------------------------------------------------------------------------------- */
+/* ---- prices -----------------------------------------------------------------------------------
+ */
 
 void mw__price_add(mw_price *a, const mw_price *b)
 {
@@ -85,8 +87,8 @@ static void take_plan(mw_route *route, const mw_plan *plan)
     route->peak_bytes = MW_MAX(route->peak_bytes, plan->peak_bytes);
 }
 
-/* Two plans instead of one, if less is received so: a plan by itself takes what is fastest, which for
- * little data need not be what moves least. */
+/* Two plans instead of one, if less is received so: a plan by itself takes what is fastest, which
+ * for little data need not be what moves least. */
 static mw_status try_via(mw_moves *m, mw_route *route, const mw_layout *middle, mw_plan *plan)
 {
     int via;
@@ -111,8 +113,8 @@ static mw_layout without_partials(const mw_layout *l)
     return whole;
 }
 
-/* Terms may be cut before they are combined, by the axes that hold copies of them; or combined where
- * they lie; or each rank combines a part, on whichever dim. */
+/* Terms may be cut before they are combined, by the axes that hold copies of them; or combined
+ * where they lie; or each rank combines a part, on whichever dim. */
 static mw_status try_middles(mw_moves *m, mw_route *route, mw_plan *plan)
 {
     const mw_layout *from = m->layout[route->from], *to = m->layout[route->to];

@@ -1,5 +1,5 @@
-/* moves: layouts by number, and what it costs to bring a tensor from one to another, worked out once
- * for each pair. For passes that compare many: a layout is large, and so is a plan. */
+/* moves: layouts by number, and what it costs to bring a tensor from one to another, worked out
+ * once for each pair. For passes that compare many: a layout is large, and so is a plan. */
 #ifndef GRAPH_MOVES_H
 #define GRAPH_MOVES_H
 

@@ -1,8 +1,9 @@
-/* Pass `optimise`: the same values with less. What nobody sees goes; what is made twice is made once;
- * movements that follow each other become the one plan from the first layout to the last, so that an
- * all_reduce before a slice is a reduce_scatter; terms are combined after the linear ops that read
- * them; constants lie where they are wanted; what is moved of a parameter for several users is moved
- * at the start. Each step keeps a graph that is right, and none makes a movement dearer.
+/* Pass `optimise`: the same values with less. What nobody sees goes; what is made twice is made
+ * once; movements that follow each other become the one plan from the first layout to the last, so
+ * that an all_reduce before a slice is a reduce_scatter; terms are combined after the linear ops
+ * that read them; constants lie where they are wanted; what is moved of a parameter for several
+ * users is moved at the start. Each step keeps a graph that is right, and none makes a movement
+ * dearer.
  *
  * Memory that is written in place keeps its order: its values are neither merged nor moved. */
 #include "graph/optimise.h"
@@ -44,7 +45,8 @@ void optimise_replace(optimiser *o)
         o->graph->result[i] = standing(o, o->graph->result[i]);
 }
 
-/* ---- dead code -------------------------------------------------------------------------------- */
+/* ---- dead code --------------------------------------------------------------------------------
+ */
 
 /* Does the node's result share its operand's memory? A movement of nothing does. */
 static bool shares(const mw_node *n)
@@ -86,7 +88,8 @@ mw_status optimise_dead(optimiser *o)
     return MW_OK;
 }
 
-/* ---- the same twice --------------------------------------------------------------------------- */
+/* ---- the same twice ---------------------------------------------------------------------------
+ */
 
 /* An op of which two calls need not agree. */
 static bool is_pure(const mw_node *n)
@@ -194,7 +197,8 @@ mw_status optimise_common(optimiser *o)
     return MW_OK;
 }
 
-/* ---- the pass --------------------------------------------------------------------------------- */
+/* ---- the pass ---------------------------------------------------------------------------------
+ */
 
 static mw_status one_round(optimiser *o)
 {

@@ -27,8 +27,8 @@ static mw_status add_movement(optimiser *o, mw_node *at, mw_ssa *x, const mw_lay
     for (int i = 0; i < (way->via >= 0 ? 2 : 1); i++) {
         const mw_route *half;
         MW_TRY(route(o, &x->layout, o->moves.layout[stop[i]], &half));
-        MW_TRY(mw__graph_step(o->graph, at, x, x->mesh, o->moves.layout[stop[i]], MW_STEP_COUNT,
-                              ret));
+        MW_TRY(
+            mw__graph_step(o->graph, at, x, x->mesh, o->moves.layout[stop[i]], MW_STEP_COUNT, ret));
         (*ret)->recv_bytes = half->recv_bytes;
         (*ret)->recv_bytes_total = half->price.bytes;
         (*ret)->asked = like->asked;
@@ -48,7 +48,8 @@ static void take_name(mw_ssa *v, const mw_ssa *gone)
     v->name = gone->name;
 }
 
-/* ---- chains ----------------------------------------------------------------------------------- */
+/* ---- chains -----------------------------------------------------------------------------------
+ */
 
 /* The first value of the movements that end in `n`, nobody reading what lies between. */
 static mw_status walk_up(optimiser *o, const mw_node *n, mw_ssa **ret_head, mw_price *ret,
@@ -112,7 +113,8 @@ mw_status optimise_chains(optimiser *o)
     return MW_OK;
 }
 
-/* ---- delay ------------------------------------------------------------------------------------ */
+/* ---- delay ------------------------------------------------------------------------------------
+ */
 
 /* Does operand i come from a movement that combines terms for this node alone, unasked? */
 static bool combines(const optimiser *o, const mw_node *n, int i)
@@ -249,7 +251,8 @@ mw_status optimise_delay(optimiser *o)
     return MW_OK;
 }
 
-/* ---- constants -------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------
+ */
 
 /* A movement of nothing goes. A constant that one movement reads is made where that would bring it:
  * every rank knows all of it. */
@@ -280,11 +283,12 @@ mw_status optimise_constants(optimiser *o)
     return MW_OK;
 }
 
-/* ---- hoisting --------------------------------------------------------------------------------- */
+/* ---- hoisting ---------------------------------------------------------------------------------
+ */
 
 /* A movement of a parameter (or of what was moved of one) goes to the start, where it is shared or
- * leaves no rank with more than it had: what runs before the first op can run while others wait, and
- * needs no repeating where the program does. */
+ * leaves no rank with more than it had: what runs before the first op can run while others wait,
+ * and needs no repeating where the program does. */
 mw_status optimise_hoist(optimiser *o)
 {
     mw_graph *g = o->graph;

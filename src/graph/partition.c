@@ -1,5 +1,5 @@
-/* Pass `partition`: every movement becomes the steps of its plan, one node each, and an op whose `^`
- * letter is split the ops of its parts. What is left is what each rank does: local ops, and
+/* Pass `partition`: every movement becomes the steps of its plan, one node each, and an op whose
+ * `^` letter is split the ops of its parts. What is left is what each rank does: local ops, and
  * collectives that stand where they happen. A mark is a movement that somebody asked for; one that
  * moves nothing goes. */
 #include "graph/moves.h"
@@ -17,8 +17,8 @@ typedef struct partition {
     mw_graph *graph;
     mw_moves moves;
     mw_arena scratch;
-    mw_ssa **now; /* [n] by id: what stands for a value that went; NULL: itself */
-    int64_t n;    /* its capacity */
+    mw_ssa **now;      /* [n] by id: what stands for a value that went; NULL: itself */
+    int64_t n;         /* its capacity */
     known_plan *known; /* open hash */
     int64_t nknown, cap;
 } partition;
@@ -40,7 +40,8 @@ static mw_status stand_for(partition *p, const mw_ssa *gone, mw_ssa *v)
     return MW_OK;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------ */
+/* ---- plans ------------------------------------------------------------------------------------
+ */
 
 static known_plan *plan_slot(const partition *p, int from, int to)
 {
@@ -89,7 +90,8 @@ static mw_status plan_of(partition *p, const mw_layout *from, const mw_layout *t
     return MW_OK;
 }
 
-/* ---- movements -------------------------------------------------------------------------------- */
+/* ---- movements --------------------------------------------------------------------------------
+ */
 
 static void set_step(mw_node *node, const mw_step *step)
 {
@@ -129,7 +131,8 @@ static mw_status write_steps(partition *p, mw_node *node)
     return MW_OK;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------
+ */
 
 static mw_status has_parts(partition *p, const mw_node *node, bool *ret)
 {
@@ -173,7 +176,8 @@ static mw_status write_parts(partition *p, mw_node *node, mw_node **ret)
     return MW_OK;
 }
 
-/* ---- the pass --------------------------------------------------------------------------------- */
+/* ---- the pass ---------------------------------------------------------------------------------
+ */
 
 static mw_status run(partition *p)
 {

@@ -1,5 +1,5 @@
-/* reshard, inside: what its files share. Layouts are numbers of `moves`; the copies that there are of
- * a value are a set of such numbers, and sets are numbers too.
+/* reshard, inside: what its files share. Layouts are numbers of `moves`; the copies that there are
+ * of a value are a set of such numbers, and sets are numbers too.
  *
  *     reshard_ways.c     the ways to run one node, its operands' copies given, with their prices
  *     reshard_search.c   one way for each node, the least sum over the graph
@@ -28,16 +28,16 @@ typedef struct cost {
 /* One way to run a node: the layouts on which it works and which it gives, and the sets of copies
  * that there are afterwards. */
 typedef struct node_way {
-    int *in, *out;         /* [nin], [nout] layouts */
-    int *after, *made;     /* [nin], [nout] sets */
-    int *target;           /* [nout] the layout to which a result must be brought; -1: none */
+    int *in, *out;              /* [nin], [nout] layouts */
+    int *after, *made;          /* [nin], [nout] sets */
+    int *target;                /* [nout] the layout to which a result must be brought; -1: none */
     bool parts, there_and_back; /* the second: operand 0 is written, and may not stay moved */
     cost cost;
 } node_way;
 
 typedef struct ways {
     int n, nother; /* the second: that no search needs, kept to be told as alternatives */
-    node_way *at;       /* [n + nother] the cheapest first */
+    node_way *at;  /* [n + nother] the cheapest first */
 } ways;
 
 enum { RESHARD_OTHERS = 3 };
@@ -56,8 +56,8 @@ typedef struct reshard {
     mw_graph *graph;
     mw_moves moves;
     mw_arena arena, scratch;
-    bool wide;  /* all ways, not only those that something speaks for */
-    bool alone; /* one op: as an eager call has it */
+    bool wide;          /* all ways, not only those that something speaks for */
+    bool alone;         /* one op: as an eager call has it */
     value_state *value; /* [nvalue] by id */
     bool *is_result;    /* [nvalue] */
     copies *set;        /* [nset] */
@@ -71,12 +71,12 @@ typedef struct reshard {
     struct known_gap **gap; /* open hash by two sets */
     int64_t ngap, cap_gap;
     int nclass;
-    int nnode;          /* that are decided: ops, marks, steps; then one for each open result */
-    mw_node **node;     /* [nnode]; NULL: a result */
-    mw_ssa **result;    /* [nnode]; NULL: a node */
+    int nnode;             /* that are decided: ops, marks, steps; then one for each open result */
+    mw_node **node;        /* [nnode]; NULL: a result */
+    mw_ssa **result;       /* [nnode]; NULL: a node */
     node_class **class_of; /* [nnode] */
-    const node_way **chosen;    /* [nnode] */
-    const ways **among;    /* [nnode] the list that it is from */
+    const node_way **chosen; /* [nnode] */
+    const ways **among;      /* [nnode] the list that it is from */
 } reshard;
 
 MW_NODISCARD mw_status reshard_set(reshard *r, const copies *c, int *ret);
@@ -99,7 +99,8 @@ MW_NODISCARD mw_status reshard_search(reshard *r);
 int reshard_nin(const reshard *r, int i);
 mw_ssa *reshard_in(const reshard *r, int i, int k);
 
-/* The layout `stated`, its dims that are open and whole as `from` has them where that can be said. */
+/* The layout `stated`, its dims that are open and whole as `from` has them where that can be said.
+ */
 mw_layout reshard_filled(const mw_layout *stated, const mw_layout *from);
 
 #endif

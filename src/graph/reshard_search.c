@@ -1,10 +1,10 @@
 /* One way for each node, so that all ranks together receive the least.
  *
  * Nodes are decided in program order. A state says which copies there are of each value that is
- * still needed; two histories that end in one state differ in cost alone, and the cheaper is kept. A
- * state from which another could be made for no more than what that one costs is the better of the
- * two whatever follows, and the other goes. What is left is exact unless more states than the limit
- * are left: then the cheapest go on. */
+ * still needed; two histories that end in one state differ in cost alone, and the cheaper is kept.
+ * A state from which another could be made for no more than what that one costs is the better of
+ * the two whatever follows, and the other goes. What is left is exact unless more states than the
+ * limit are left: then the cheapest go on. */
 #include "graph/reshard.h"
 
 enum { MOST_STATES = 512, MOST_STATES_LARGE = 16 };
@@ -100,7 +100,8 @@ static mw_status plan_slots(search *s, int *left)
     return MW_OK;
 }
 
-/* ---- one node --------------------------------------------------------------------------------- */
+/* ---- one node ---------------------------------------------------------------------------------
+ */
 
 static uint64_t state_place(const search *s, const int *set)
 {

@@ -57,7 +57,8 @@ mw_status reshard_source(reshard *r, const copies *c, int to, int *ret_from, mw_
     return MW_OK;
 }
 
-/* ---- between two ------------------------------------------------------------------------------ */
+/* ---- between two ------------------------------------------------------------------------------
+ */
 
 typedef struct known_gap {
     int from, to;

@@ -3,12 +3,14 @@
 #include "graph/parts.h"
 #include "graph/reshard.h"
 
+#include "ops/table.h"
+
 enum { MOST_TUPLES = 8 };
 
 struct node_class {
     int number;
     uint64_t hash;
-    mw_node *node;  /* one that is so; NULL: a result */
+    mw_node *node; /* one that is so; NULL: a result */
     mw_ssa *result;
     bool *dies;
     const mw_layout **want; /* [nout] how results would be liked; NULL: no matter */
@@ -32,7 +34,8 @@ mw_ssa *reshard_in(const reshard *r, int i, int k)
     return r->node[i] ? r->node[i]->in[k] : r->result[i];
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------
+ */
 
 static bool is_used(const reshard *r, const mw_ssa *v)
 {
@@ -50,7 +53,8 @@ static int first_like(const mw_node *node, int k)
 
 static uint64_t hash_value(uint64_t h, const mw_ssa *v)
 {
-    uint64_t bits[2] = {mw__layout_hash(&v->layout), (uint64_t)v->stated | (uint64_t)v->mutated << 1};
+    uint64_t bits[2] = {mw__layout_hash(&v->layout),
+                        (uint64_t)v->stated | (uint64_t)v->mutated << 1};
     for (int d = 0; d < v->layout.ndim; d++)
         bits[1] = bits[1] << 1 | v->layout.dim[d].open;
     return mw__hash(h, bits, sizeof bits);
@@ -172,7 +176,8 @@ mw_status reshard_class(reshard *r, int i, const bool *dies, node_class **ret)
     return MW_OK;
 }
 
-/* ---- one way ---------------------------------------------------------------------------------- */
+/* ---- one way ----------------------------------------------------------------------------------
+ */
 
 mw_layout reshard_filled(const mw_layout *stated, const mw_layout *from)
 {
@@ -211,10 +216,10 @@ static mw_status new_way(builder *b, node_way **ret)
     int *room = mw__arena_zalloc(&b->r->arena, (size_t)(5 * n + 5) * sizeof *room);
     if (!room) return MW_NOMEM();
     b->list[b->n] = (node_way){.in = room,
-                          .out = room + n + 1,
-                          .after = room + 2 * n + 2,
-                          .made = room + 3 * n + 3,
-                          .target = room + 4 * n + 4};
+                               .out = room + n + 1,
+                               .after = room + 2 * n + 2,
+                               .made = room + 3 * n + 3,
+                               .target = room + 4 * n + 4};
     *ret = &b->list[b->n];
     return MW_OK;
 }
@@ -306,7 +311,8 @@ static mw_status keep_way(builder *b)
     return MW_OK;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------
+ */
 
 /* What the parts move, and how their results lie: by recording them in a graph of their own. */
 static mw_status price_parts(builder *b, const mw_layout *in, node_way *w)
@@ -342,7 +348,8 @@ static mw_status price_parts(builder *b, const mw_layout *in, node_way *w)
     return status;
 }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops --------------------------------------------------------------------------------------
+ */
 
 static mw_status add_way(builder *b, const mw_layout *in, const mw_layout *out, bool parts)
 {
@@ -403,6 +410,12 @@ static mw_status op_ways(builder *b)
     /* What is written cannot stay where it is: it goes where the op can work, and back. */
     for (int k = 0; k < b->nin; k++)
         now[k] = r->moves.layout[r->set[b->sets[k]].at[0]];
+    if (now[0]->npartial)
+        return MW_FAIL(MW_ERR_UNSUPPORTED,
+                       "%s writes %%%s in place, which holds terms of a %s: mark it first, so that "
+                       "they are combined",
+                       mw__op_info_of(node->op)->schema.name, node->in[0]->name,
+                       mw__reduce_name((mw_reduce)now[0]->partial[0].kind));
     b->keeps_first = false;
     MW_TRY(eager_way(b, &call, now));
     if (!b->n) return MW_OK;
@@ -416,7 +429,8 @@ static mw_status op_ways(builder *b)
     return reshard_set(r, &(copies){.pinned = true, .n = 1, .at = {home}}, &w->made[0]);
 }
 
-/* ---- marks, steps, results -------------------------------------------------------------------- */
+/* ---- marks, steps, results --------------------------------------------------------------------
+ */
 
 static mw_status move_way(builder *b, const mw_layout *to)
 {
@@ -469,7 +483,8 @@ static mw_status cut_results(builder *b, const mw_layout *now, mw_layout whole)
 {
     const mw_mesh *mesh = b->r->moves.mesh;
     uint32_t axes = (1u << mesh->naxis) - 1;
-    uint32_t terms = mw__layout_partial_axes(now), free_axes = axes & ~mw__layout_axes(&whole) & ~terms;
+    uint32_t terms = mw__layout_partial_axes(now),
+             free_axes = axes & ~mw__layout_axes(&whole) & ~terms;
     for (int d = 0; d < now->ndim; d++)
         for (int e = -1; e < now->ndim; e++) { /* copies are cut on e; -1: not at all */
             mw_layout cut = whole;
@@ -492,8 +507,7 @@ static mw_status result_ways(builder *b)
     reshard *r = b->r;
     copies set = r->set[b->sets[0]];
     for (int i = 0; i < set.n; i++)
-        if (!r->moves.layout[set.at[i]]->npartial)
-            MW_TRY(move_way(b, r->moves.layout[set.at[i]]));
+        if (!r->moves.layout[set.at[i]]->npartial) MW_TRY(move_way(b, r->moves.layout[set.at[i]]));
     if (b->n) return MW_OK;
     mw_layout now = *r->moves.layout[set.at[0]], whole = now;
     whole.npartial = 0;
@@ -502,7 +516,8 @@ static mw_status result_ways(builder *b)
     return cut_results(b, &now, whole);
 }
 
-/* ---- the list --------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------
+ */
 
 static int compare_ways(const node_way *a, const node_way *b)
 {
@@ -523,7 +538,8 @@ static void sort_ways(node_way *at, int64_t n) /* stable: what was told first co
 }
 
 /* Whatever follows, `a` does no worse than `b`: from its copies those of b can be made. */
-static mw_status makes_needless(const builder *b, const node_way *a, const node_way *other, bool *ret)
+static mw_status makes_needless(const builder *b, const node_way *a, const node_way *other,
+                                bool *ret)
 {
     cost c = a->cost;
     *ret = false;
@@ -573,7 +589,7 @@ static mw_status make_list(reshard *r, const node_class *class, known_ways *know
     b.keeps_first = node && b.nin > 0 && r->set[known->set[0]].pinned && node->in[0]->mutated &&
                     (mw__node_writes(node) || (mw__node_views(node) && node->out[0]->mutated));
     mw__arena_clear(&r->scratch);
-    mw_status status = !node                       ? result_ways(&b)
+    mw_status status = !node                      ? result_ways(&b)
                        : node->kind == MW_NODE_OP ? op_ways(&b)
                                                   : mark_ways(&b);
     if (status == MW_OK) status = keep_list(&b, known);
