@@ -55,6 +55,8 @@ typedef struct own_state {
     own_map value; /* values of programs: hash of function and name -> own_value */
     int64_t functions, mesh_functions; /* seen; and when the meshes were stated */
     bool in_function, in_parameters;
+    mw_str program;        /* its meshes, and the lines of the function so far */
+    size_t program_meshes; /* how much of that are meshes */
     mw_draft *function;
     mw_draft *plan; /* the one being read; NULL: none */
     own_type plan_at;
@@ -121,6 +123,11 @@ bool mw__own_json_line(const own_here *h);
 bool mw__own_plan_line(const own_here *h);
 bool mw__own_ir_line(const own_here *h);
 bool mw__own_exec_line(const own_here *h);
+uint64_t mw__own_value_key(const own_here *h, const char *name, int length);
+
+/* A line of a program is kept; its last one is there: what it leaves open is told. */
+void mw__own_program_line(const own_here *h);
+void mw__own_program_end(const own_here *h);
 bool mw__own_error_line(const own_here *h);
 void mw__own_error(const own_here *h, const char *says, const char *where, const char *hint);
 

@@ -23,7 +23,7 @@ typedef struct op_line {
     bool asked;
 } op_line;
 
-static uint64_t key_of(const own_here *h, const char *name, int length)
+uint64_t mw__own_value_key(const own_here *h, const char *name, int length)
 {
     int64_t function = h->state->functions;
     return mw__hash(mw__hash(1, &function, sizeof function), name, (size_t)length);
@@ -38,7 +38,7 @@ static void define(const own_here *h, const char *name, int length, const own_ty
     }
     *v = (own_value){*t, h->line->number};
     v->type.text = mw__own_keep(h, t->text);
-    mw__own_map_put(h, &h->state->value, key_of(h, name, length), v);
+    mw__own_map_put(h, &h->state->value, mw__own_value_key(h, name, length), v);
 }
 
 /* ---- mesh and function ------------------------------------------------------------------------
@@ -59,6 +59,7 @@ static bool mesh_line(const own_here *h)
     const char *text = mw__explain_text(h->e, "%s%s", axes, close + 1);
     bool first = h->state->functions != h->state->mesh_functions || h->state->plan;
     if (!text || !mw__own_mesh_set(h, text, mw__hash(1, name, (size_t)length), first)) return false;
+    if (first) mw__str_clear(&h->state->program);
     h->state->mesh_functions = h->state->functions;
     h->state->plan = NULL;
     const mw_mesh *mesh = h->state->mesh[h->state->nmesh - 1].mesh;
@@ -175,7 +176,7 @@ static const own_value *operand(const own_here *h, mw_draft *d, const op_line *l
     for (int n = 0; n < NAMED && (at = memchr(at, '%', (size_t)(end - at))) != NULL; n++) {
         at++;
         if (!mw__own_name(&at, &name, &length)) continue;
-        const own_value *v = mw__own_map_get(&h->state->value, key_of(h, name, length));
+        const own_value *v = mw__own_map_get(&h->state->value, mw__own_value_key(h, name, length));
         if (!first) first = v;
         const char *label = mw__explain_text(h->e, "operand %%%.*s", length, name);
         const char *from = v ? mw__explain_text(h->e, "line %lld", (long long)v->line) : NULL;
@@ -270,17 +271,29 @@ bool mw__own_ir_line(const own_here *h)
 {
     const char *at = h->line->text;
     op_line l;
-    if (mesh_line(h) || function_line(h)) return true;
+    if (mesh_line(h)) {
+        mw__own_program_line(h);
+        h->state->program_meshes = h->state->program.length;
+        return true;
+    }
+    if (function_line(h)) {
+        mw__own_program_line(h);
+        return true;
+    }
     if (*at == '%' && read_op(h, &l)) {
+        mw__own_program_line(h);
         tell_op(h, &l);
         return true;
     }
     if (!h->state->in_function) return false;
     if (strcmp(at, "}") == 0) {
         h->state->in_function = false;
+        mw__own_program_line(h);
+        mw__own_program_end(h);
         return true;
     }
     if (!mw__own_skip(&at, "return")) return false;
+    mw__own_program_line(h);
     mw_draft *d = mw__draft(h->e, h->line, "meshwise", "return");
     op_line returned = {.args = at, .args_length = (int)strlen(at)};
     (void)operand(h, d, &returned);

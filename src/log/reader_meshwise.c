@@ -38,6 +38,7 @@ static void done(void *state)
     own_state *s = state;
     for (int i = 0; i < s->nmesh; i++)
         mw_mesh_unref(s->mesh[i].mesh);
+    mw__str_done(&s->program);
     mw__free(s->told.slot, (size_t)s->told.cap * sizeof *s->told.slot);
     mw__free(s->value.slot, (size_t)s->value.cap * sizeof *s->value.slot);
 }
