@@ -149,6 +149,28 @@ MW_API mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, 
 MW_API mw_tensor *mw_full_tensor_at(mw_site site, mw_tensor *t);
 #define mw_full_tensor(...) mw_full_tensor_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* As PyTorch/XLA's: takes the annotation back. Op by op the tensor stays where it lies; in a
+ * program that is captured, later uses are free again. Returns t. */
+MW_API mw_tensor *mw_clear_sharding_at(mw_site site, mw_tensor *t);
+#define mw_clear_sharding(...) mw_clear_sharding_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* How it lies as HLO's text, `{devices=[2,1]0,1}` or `{replicated}`, into `to` of `size` bytes.
+ * Fails: MW_ERR_UNSUPPORTED where HLO can't say it, with the reason. Local. */
+MW_API MW_NODISCARD mw_status mw_get_sharding(const mw_tensor *t, char *to, int size);
+
+/* A manual region op by op. enable: this rank's shard under `layout` as a tensor of this rank
+ * alone, with which any op works locally, whatever the others do (a movement that the layout needs
+ * counts as asked for). disable: such tensors of all ranks, which are copied, as the shards of one
+ * tensor of `layout`, which states dtype and sizes. Collective, as mark_sharding and from_local. */
+MW_API mw_tensor *mw_enable_manual_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh,
+                                               const char *layout);
+#define mw_enable_manual_sharding(...) \
+    mw_enable_manual_sharding_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+MW_API mw_tensor *mw_disable_manual_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh,
+                                                const char *layout);
+#define mw_disable_manual_sharding(...) \
+    mw_disable_manual_sharding_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* A manual region: every operand is brought to the layout that in_layouts names for it (NULL: it
  * stays), `region` reads this rank's shards and fills its shards of new tensors, which lie as
  * out_layouts say ("f32[4@x, 6]", with dtype and sizes). Movements count as asked for. `region`
