@@ -58,6 +58,7 @@ void mw_explain_free(mw_explain *e)
         if (e->state[i] && readers[i]->done) readers[i]->done(e->state[i]);
     mw__free(e->entry, (size_t)e->cap_entry * sizeof *e->entry);
     mw__free(e->seen, (size_t)e->cap_seen * sizeof *e->seen);
+    mw__lockstep_free(e->lockstep);
     mw__str_done(&e->partial);
     mw__str_done(&e->cleaned);
     mw__str_done(&e->formed);
@@ -145,6 +146,7 @@ void mw__draft_again(mw_draft *d, const mw_line *line)
     if (!d || d->entry.first == line->number) return;
     d->entry.latest = line->number;
     count_one(d->e, d, line);
+    mw__lockstep_feed(d->e, d, line);
 }
 
 static void told_again(mw_explain *e, const seen *s, const mw_line *line)
@@ -251,6 +253,7 @@ mw_status mw_explain_finish(mw_explain *e)
     MW_TRY(close_reader(e, -1));
     for (int i = 0; i < READERS; i++)
         if (readers[i]->finish) MW_TRY(readers[i]->finish(e, e->state[i]));
+    mw__lockstep_tell(e);
     return e->failed ? MW_NOMEM() : MW_OK;
 }
 

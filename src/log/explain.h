@@ -2,6 +2,7 @@
 #ifndef LOG_EXPLAIN_H
 #define LOG_EXPLAIN_H
 
+#include "log/lockstep.h"
 #include "log/log.h"
 
 enum {
@@ -17,6 +18,7 @@ enum { RANK_STREAMS = 65 }; /* lines without a rank, and those of ranks 0 to 63 
 struct mw_draft {
     mw_entry entry;
     mw_explain *e;
+    uint64_t kind, same; /* hashes: of source and event; of the text that told it (lockstep.h) */
     mw_fact *fact;
     int64_t cap_fact;
     mw_problem *problem;
@@ -53,6 +55,7 @@ struct mw_explain {
     uint64_t missing_seen[MISSING_SLOTS]; /* hashes of these sentences; 0: an empty slot */
     int64_t nmissing;
     int64_t unread[1000], nunread;
+    lockstep *lockstep; /* what ranks tell in which order; NULL: nothing yet */
     seen *seen;
     int64_t nseen, cap_seen;
     struct hlo_memo *memo; /* of shardings (hlo_memo.c); in the arena */
