@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_move(const exec_state *s, const exec_move *m)
+static void print_move(const exec_move *m)
 {
-    (void)s;
     printf("  line %d: %s%s%s: %s, %lld B received per rank, %lld B in all\n", m->line,
            m->tensor[0] ? "%" : "", m->tensor, m->tensor[0] ? "" : m->op, m->text,
            (long long)m->recv_bytes, (long long)m->recv_bytes_all);
     printf("    %s -> %s\n", m->from, m->to);
+    bool by_call = strcmp(m->op, "mark_sharding") == 0 || strcmp(m->op, "redistribute") == 0;
     if (m->asked)
-        printf("    asked for by %s\n", m->op);
+        printf("    asked for by %s\n", by_call ? m->op : "the type that its line states");
     else
         printf("    for %s%s%s\n", m->op, m->why[0] ? ": " : "", m->why);
 }
@@ -34,7 +34,7 @@ void exec_print(const exec_state *s)
         printf("moved: %lld movement%s, %lld B in all, %lld B of them unasked\n",
                (long long)s->nmove, s->nmove == 1 ? "" : "s", all, unasked);
     for (int64_t i = 0; i < s->nmove; i++)
-        print_move(s, &s->move[i]);
+        print_move(&s->move[i]);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------
