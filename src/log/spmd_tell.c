@@ -137,6 +137,11 @@ bool mw__spmd_tell(mw_explain *e, mw_draft *d, const char *label, const mw_mesh 
     for (int i = 0; i < mw_reading_notes(r); i++)
         mw__fact(d, name_of(e, label, "note"), MW_HOW_DERIVED, "the notation reader", "%s",
                  mw_reading_note(r, i));
+    if (!proxy && l) {
+        mw_layout shown = *l;
+        shown.dtype = (uint8_t)v->dtype;
+        mw__draft_laid(d, label, mesh, &shown, MW_HOW_DERIVED);
+    }
     if (!proxy) {
         int bits = v->dtype ? (int)mw_dtype_size(v->dtype) * 8 : 0;
         mw__hlo_tell_reading(e, d, label, mesh, r, bits);
