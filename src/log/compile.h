@@ -8,7 +8,8 @@
  *     compile_size.c     shapes that follow from others, ranks of a group, bytes
  *     compile_table.c    graphs printed as a table, their sizes
  *     compile_check.c    what moves more than it has to, what is not awaited
- *     compile_tell.c     entries of a graph and its collectives
+ *     compile_tell.c     the entry of a graph, and all that is told with it
+ *     compile_move.c     the entry of a collective
  *     compile_place.c    redistributions of whole tensors in Dynamo's graphs
  *     compile_once.c     one movement, told at several stages and by several ranks
  *
@@ -220,8 +221,10 @@ void mw__cp_group_size(cp_here *h, cp_call *c, int64_t line);
 int64_t mw__cp_received(const cp_call *c);
 
 /* ---- telling ---- */
-void mw__cp_tell(cp_here *h);   /* the graph, and clears it */
-void mw__cp_settle(cp_here *h); /* at the end: sizes that were read later, or never */
+void mw__cp_tell(cp_here *h);                /* the graph, and clears it */
+void mw__cp_settle(cp_here *h);              /* at the end: sizes that were read later, or never */
+bool mw__cp_tell_move(cp_here *h, int node); /* true: it counts as a movement */
+void mw__cp_tell_wait(cp_here *h, int node); /* where its collective is not in the graph */
 void mw__cp_check_move(cp_here *h, int node, mw_draft *d, int64_t bytes);
 void mw__cp_check_graph(cp_here *h, mw_draft *d);
 int mw__cp_value(const cp_graph *g, int node,

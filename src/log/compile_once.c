@@ -94,7 +94,7 @@ bool mw__cp_other_rank(cp_here *h, int collectives)
     cp_graph *g = h->g;
     struct {
         int stage, collectives;
-    } of = {g->stage, collectives};
+    } of = {(int)g->stage, collectives};
     uint64_t hash = mw__hash(13, &of, sizeof of);
     hash = mw__hash(hash, g->unit, strlen(g->unit));
     hash = mw__hash(hash, g->direction, strlen(g->direction)) | 1;

@@ -1,5 +1,5 @@
-/* torch.compile's texts, beyond what tests/cases asserts: bytes in pieces, ranks mixed, stages, sizes
- * that are read later, lack of memory, hostile texts. */
+/* torch.compile's texts, beyond what tests/cases asserts: bytes in pieces, ranks mixed, stages,
+ * sizes that are read later, lack of memory, hostile texts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,17 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REDUCE(name, in, group)                                                                      \
-    "    " name ": \"f32[6, 10][10, 1]cpu\" = torch.ops._c10d_functional.all_reduce.default(" in     \
+#define REDUCE(name, in, group)                                                                  \
+    "    " name ": \"f32[6, 10][10, 1]cpu\" = torch.ops._c10d_functional.all_reduce.default(" in \
     ", 'sum', '" group "');  " in " = None\n"
-#define WAIT(name, in)                                                                               \
-    "    " name ": \"f32[6, 10][10, 1]cpu\" = torch.ops._c10d_functional.wait_tensor.default(" in    \
+#define WAIT(name, in)                                                                            \
+    "    " name ": \"f32[6, 10][10, 1]cpu\" = torch.ops._c10d_functional.wait_tensor.default(" in \
     ");  " in " = None\n"
-#define GRAPH(title, body, result)                                                                   \
-    "TRACED GRAPH\n ===== " title " =====\n <eval_with_key>.7 class GraphModule(torch.nn.Module):\n" \
-    "    def forward(self, arg0_1: \"f32[6, 10][10, 1]cpu\"):\n"                                     \
-    "    # File: /home/u/net.py:12 in forward, code: x = self.lin(x)\n" body                         \
-    "    return (" result ",)\n"
+#define GRAPH(title, body, result)                                                                 \
+    "TRACED GRAPH\n ===== " title                                                                  \
+    " =====\n <eval_with_key>.7 class GraphModule(torch.nn.Module):\n"                             \
+    "    def forward(self, arg0_1: \"f32[6, 10][10, 1]cpu\"):\n"                                   \
+    "    # File: /home/u/net.py:12 in forward, code: x = self.lin(x)\n" body "    return (" result \
+    ",)\n"
 
 static const char one_graph[] =
     GRAPH("Forward graph 0", REDUCE("all_reduce", "arg0_1", "0") WAIT("wait_tensor", "all_reduce"),
@@ -153,10 +154,10 @@ static void ranks(void **state)
 static void later_stages_decide(void **state)
 {
     (void)state;
-    static const char two[] = GRAPH(
-        "Forward graph 0",
-        REDUCE("r0", "arg0_1", "0") WAIT("w0", "r0") REDUCE("r1", "w0", "0") WAIT("w1", "r1"),
-        "w1");
+    static const char two[] =
+        GRAPH("Forward graph 0",
+              REDUCE("r0", "arg0_1", "0") WAIT("w0", "r0") REDUCE("r1", "w0", "0") WAIT("w1", "r1"),
+              "w1");
     static const char later[] =
         GRAPH("AFTER POST GRAD", REDUCE("r0", "arg0_1", "0") WAIT("w0", "r0"), "w0");
     char text[8000];
@@ -215,26 +216,27 @@ static void no_memory(void **state)
 {
     (void)state;
     static char text[20000];
-    (void)snprintf(text, sizeof text, "%s%s%s", one_graph, gather_graph,
-                   "[0/0] [__graph_breaks] Graph break in user code at /home/u/net.py:3\n"
-                   "[0/0] [__graph_breaks] Graph Break Reason: Unsupported: print\n"
-                   "[0/1] [__recompiles] Recompiling function f in /home/u/net.py:1\n"
-                   "[0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0. expected "
-                   "4, actual 6\n"
-                   "TRACED GRAPH\n ===== __compiled_fn_1 =====\n"
-                   "def forward(self, L_x_: \"DTensor(f32[8, 12][12, 1]cpu, S(0))\"):\n"
-                   "    l: \"f32[4, 12]\" = L_x_.to_local()\n"
-                   "    r: \"DTensor(f32[8, 12][12, 1]cpu, R)\" = L_x_.redistribute(mesh, R)\n"
-                   "    return (r, l)\n"
-                   "TRACED GRAPH\n ===== __compiled_fn_2 =====\n"
-                   "placeholder    a  L_a_  ()  {}\n"
-                   "call_function  b  _c10d_functional.all_reduce  (a, 'sum', '0')  {}\n"
-                   "output  output  output  ((b,),)  {}\n"
-                   "TRACED GRAPH TENSOR SIZES\na: (4, 3)\n"
-                   "# AOT ID: ['0_forward']\ndef call(args):\n    a, = args\n"
-                   "    buf0 = empty_strided_cpu((4, 3), (3, 1), torch.float32)\n"
-                   "    torch.ops._c10d_functional.all_reduce_.default(buf0, 'sum', '0')\n"
-                   "    torch.ops._c10d_functional.wait_tensor.default(buf0)\n    return (buf0, )\n");
+    (void)snprintf(
+        text, sizeof text, "%s%s%s", one_graph, gather_graph,
+        "[0/0] [__graph_breaks] Graph break in user code at /home/u/net.py:3\n"
+        "[0/0] [__graph_breaks] Graph Break Reason: Unsupported: print\n"
+        "[0/1] [__recompiles] Recompiling function f in /home/u/net.py:1\n"
+        "[0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0. expected "
+        "4, actual 6\n"
+        "TRACED GRAPH\n ===== __compiled_fn_1 =====\n"
+        "def forward(self, L_x_: \"DTensor(f32[8, 12][12, 1]cpu, S(0))\"):\n"
+        "    l: \"f32[4, 12]\" = L_x_.to_local()\n"
+        "    r: \"DTensor(f32[8, 12][12, 1]cpu, R)\" = L_x_.redistribute(mesh, R)\n"
+        "    return (r, l)\n"
+        "TRACED GRAPH\n ===== __compiled_fn_2 =====\n"
+        "placeholder    a  L_a_  ()  {}\n"
+        "call_function  b  _c10d_functional.all_reduce  (a, 'sum', '0')  {}\n"
+        "output  output  output  ((b,),)  {}\n"
+        "TRACED GRAPH TENSOR SIZES\na: (4, 3)\n"
+        "# AOT ID: ['0_forward']\ndef call(args):\n    a, = args\n"
+        "    buf0 = empty_strided_cpu((4, 3), (3, 1), torch.float32)\n"
+        "    torch.ops._c10d_functional.all_reduce_.default(buf0, 'sum', '0')\n"
+        "    torch.ops._c10d_functional.wait_tensor.default(buf0)\n    return (buf0, )\n");
     int64_t fail_at = 0;
     mw_status status;
     do {
@@ -260,9 +262,18 @@ static void hostile(void **state)
         "TRACED GRAPH\n ===== __compiled_fn_1 =====\ncall_function  a  ",
         "Output code:\n# AOT ID: ['0']\ndef call(args):\n", "[0/0] [__recompiles] - "};
     static const char *const bodies[] = {
-        "(",   "\"'", "a: \"f32[9, 9]\", ", "x = x\n", "[0/0] [__aot_graphs] ",
-        "; x = None", "x: \"f32[99999999999, 99999999999]\" = torch.ops._c10d_functional.all_reduce.default(x, 's', '0')\n",
-        "w = torch.ops._c10d_functional.wait_tensor.default(w)\n", "===\n", "'''\n", "#"};
+        "(",
+        "\"'",
+        "a: \"f32[9, 9]\", ",
+        "x = x\n",
+        "[0/0] [__aot_graphs] ",
+        "; x = None",
+        ("x: \"f32[99999999999, 99999999999]\" = torch.ops._c10d_functional.all_reduce.default(x, "
+         "'s', '0')\n"),
+        "w = torch.ops._c10d_functional.wait_tensor.default(w)\n",
+        "===\n",
+        "'''\n",
+        "#"};
     enum { LENGTH = 100000 };
     char *text = malloc(LENGTH + 400);
     assert_non_null(text);
@@ -281,10 +292,13 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces),         cmocka_unit_test(size_read_later),
-        cmocka_unit_test(sizes_that_contradict), cmocka_unit_test(ranks),
-        cmocka_unit_test(later_stages_decide), cmocka_unit_test(no_false_alarm),
-        cmocka_unit_test(no_memory),      cmocka_unit_test(hostile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces),
+                                       cmocka_unit_test(size_read_later),
+                                       cmocka_unit_test(sizes_that_contradict),
+                                       cmocka_unit_test(ranks),
+                                       cmocka_unit_test(later_stages_decide),
+                                       cmocka_unit_test(no_false_alarm),
+                                       cmocka_unit_test(no_memory),
+                                       cmocka_unit_test(hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
