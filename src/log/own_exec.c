@@ -140,6 +140,49 @@ static bool cause(const own_here *h)
     return true;
 }
 
+/* `all_reduce  over tp  8 times  101376 B received,  2304 B a token  asked by  CAUSE`: a row of
+ * `run --stats`, the account of the rank that receives most. */
+static bool account(const own_here *h)
+{
+    const char *at = h->line->text, *name, *axes;
+    int length;
+    int64_t times, bytes;
+    bool moves, asked;
+    const char *kind =
+        mw__own_name(&at, &name, &length) ? mw__own_step(name, length, &moves) : NULL;
+    at += strspn(at, " ");
+    if (!kind || !mw__own_skip(&at, "over ")) return false;
+    axes = at;
+    at += strcspn(at, " ");
+    const char *axis = mw__own_cut(h, axes, at - axes);
+    at += strspn(at, " ");
+    if (!mw__own_int(&at, &times) || !mw__own_skip(&at, " times")) return false;
+    at += strspn(at, " ");
+    if (!mw__own_int(&at, &bytes) || !mw__own_skip(&at, " B received,")) return false;
+    const char *token = strstr(at, " B a token  ");
+    if (!token) return false;
+    at = token + strlen(" B a token  ");
+    asked = mw__own_skip(&at, "asked by");
+    if (!asked && !mw__own_skip(&at, "UNASKED, for")) return false;
+    const char *cause = mw__own_cut(h, at, (int64_t)strlen(at));
+    const char *blank = strchr(cause, ' ');
+    mw_draft *d = mw__draft(h->e, h->line, "meshwise", "account");
+    mw_entry *entry = mw__draft_entry(d);
+    mw__draft_moved(d, kind, axis, mw__own_cut(h, cause, (int64_t)strcspn(cause, " ")), bytes);
+    if (entry) entry->runs = times;
+    mw__fact(d, "times", MW_HOW_STATED, h->from, "%lld", (long long)times);
+    mw__fact(d, "received per rank", MW_HOW_STATED, h->from, "%lld B in all", (long long)bytes);
+    mw__fact(d, "asked", MW_HOW_STATED, h->from, "%s", asked ? "yes" : "no");
+    if (blank) mw__fact(d, "called at", MW_HOW_STATED, h->from, "%s", blank + 1);
+    mw__draft_says(d, "%s over %s, %lld time%s: %lld B received per rank in all; %s %s.", kind,
+                   axis, (long long)times, times == 1 ? "" : "s", (long long)bytes,
+                   asked ? "asked for by" : "nobody asked for it, it was made for", cause);
+    if (!asked && bytes > 0)
+        mw__problem(d, "unasked-movement", bytes, -1, "",
+                    "nobody asked for these movements; they were made for %s", cause);
+    return true;
+}
+
 bool mw__own_exec_line(const own_here *h)
 {
     own_state *s = h->state;
@@ -150,5 +193,5 @@ bool mw__own_exec_line(const own_here *h)
         return true;
     }
     s->values = NULL;
-    return result(h) || totals(h) || move(h);
+    return result(h) || totals(h) || move(h) || account(h);
 }

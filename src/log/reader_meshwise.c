@@ -3,18 +3,17 @@
  * are asked first. */
 #include "log/own.h"
 
-/* A line that is one layout, and nothing else. */
+/* A line that is one layout, and nothing else. One that cuts nothing may be anybody's type. */
 static bool layout_line(const own_here *h)
 {
     const char *at = h->line->text;
     own_type t;
-    if (!mw__own_type(h, &at, &t) || *at) return false;
+    if (!mw__own_type(h, &at, &t) || *at || (!t.cut && !t.partial)) return false;
     mw_draft *d = mw__draft(h->e, h->line, "meshwise", "layout");
     mw__own_tell_type(h, d, "layout", &t, h->from);
     mw__draft_says(d, "A layout: %s%s.", t.text,
                    t.partial ? ", whose ranks hold terms that are still to be combined"
-                   : t.cut   ? ", cut over the mesh axes behind its @"
-                             : ", whole on every rank");
+                             : ", cut over the mesh axes behind its @");
     return true;
 }
 

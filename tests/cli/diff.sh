@@ -42,3 +42,8 @@ for mesh in tp=2 tp=3; do
     told=$(sed 's/.*"file":"events//' said | grep -o '"movements":[0-9]*' | head -n 1 | tr -dc 0-9)
     [ -n "$told" ] && [ "$(number collectives <run.$mesh)" = "$told" ] && echo "$mesh: as many as the run counted"
 done
+echo "two runs by their accounts"
+for mesh in tp=2 tp=3; do
+    meshwise run tiny.gguf --ids 1,2 -n 1 --mesh $mesh --stats >text 2>stats.$mesh
+done
+meshwise diff stats.tp=2 stats.tp=3 | sed 's/\.c:[0-9]*/.c:N/g' | grep -o '^changed[^[]*' | sed 's/ *$//'
