@@ -35,6 +35,16 @@ static flow_lane *lanes_of(const visit *v, int t)
 /* ---- what the tensors have --------------------------------------------------------------------
  */
 
+/* Parts of a dim (slice, split) are whole indices of its major factor: where that is cut, no part
+ * lies as a part of the dim does, and the rule that takes the dim as one goes on. */
+static bool cut_between_parts(const visit *v, const flow_dim *dim, const spread_parts *parts)
+{
+    for (int k = 0; k < dim->n && v->rule->more && parts; k++)
+        if (v->rule->factor[dim->factor[k]].from == FLOW_ANY && parts->at[k] != v->s->none)
+            return true;
+    return false;
+}
+
 static void lay_dim(visit *v, int t, int d)
 {
     const flow_dim *dim = &v->rule->tensor[t].dim[d];
@@ -42,6 +52,7 @@ static void lay_dim(visit *v, int t, int d)
     const spread *at = value->at[d];
     const spread_parts *parts = NULL;
     if (dim->n > 1 && at != v->s->none) parts = mw__spread_split(v->s, at, dim->size, dim->n);
+    if (cut_between_parts(v, dim, parts)) return;
     for (int k = 0; k < dim->n; k++) {
         flow_lane *lane = &lanes_of(v, t)[dim->factor[k]];
         bool loose = v->rule->factor[dim->factor[k]].loose;

@@ -9,6 +9,7 @@ pass runs on the one, `meshwise opt --passes propagate` on the other. Every valu
 listed, and both outcomes are priced alike: all layouts are written down as annotations, the pass `reshard` adds the
 movements, their bytes are summed over ranks. Exits 77 where jax is not installed, 1 where a program fails.
 """
+import math
 import random
 import re
 import subprocess
@@ -95,7 +96,7 @@ def make(rng, mesh):
                 "permute(%%%s, %s)" % (x.name, order))
         elif kind == "view" and len(x.shape) == 2:
             n, m = x.shape
-            shape = rng.choice([[n * m], [2, n // 2, m], [n, 4, m // 4], [n * 2, m // 2]])
+            shape = rng.choice([s for s in ([n * m], [2, n // 2, m], [n, 4, m // 4], [n * 2, m // 2]) if math.prod(s) == n * m])
             new(shape, "stablehlo.reshape %%%s : (%s) -> %s" % (x.name, t, hlo_type(shape)), "reshape(%%%s, %s)" % (x.name, shape))
         elif kind == "view" and len(x.shape) == 3:
             shape = [x.shape[0] * x.shape[1], x.shape[2]]
