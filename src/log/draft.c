@@ -61,7 +61,7 @@ mw_draft *mw__draft(mw_explain *e, const mw_line *line, const char *source, cons
                    .op = "",
                    .direction = ""};
     d->kind = mw__hash(mw__hash(43, source, strlen(source)), event, strlen(event));
-    d->same = mw__lockstep_hash(line);
+    if (line->rank >= 0) d->same = mw__lockstep_hash(line);
     mw__lockstep_feed(e, d, line);
     return d;
 }
