@@ -154,6 +154,36 @@ void mw__cp_tell(cp_here *h)
     mw__cp_graph_clear(g);
 }
 
+/* What it would be on each axis of a mesh that was given. */
+static void tell_no_size(cp_here *h, const cp_wanted *w)
+{
+    const mw_mesh *mesh = mw__explain_mesh(h->e);
+    const char *words = mw__collective_words(w->kind);
+    mw_str axes = {0};
+    for (int a = 0; mesh && a < mw_mesh_axes(mesh); a++) {
+        cp_call c = {.kind = w->kind,
+                     .in_bytes = w->in_bytes,
+                     .out_bytes = w->out_bytes,
+                     .size = mw_mesh_axis_size(mesh, a)};
+        int64_t bytes = mw__cp_received(&c);
+        mw__str_printf(&axes, "%s%s", a ? ", " : "", mw_mesh_axis_name(mesh, a));
+        if (bytes >= 0) mw__str_printf(&axes, " (%lld B received)", (long long)bytes);
+    }
+    if (axes.length)
+        mw__missing(h->e,
+                    "the group size of the %s in line %lld, so its bytes: the text names group %s "
+                    "only, not "
+                    "which axis of the mesh that is: %s",
+                    words, (long long)w->line, w->group, mw__str_text(&axes));
+    else
+        mw__missing(
+            h->e,
+            "the group size of the %s in line %lld, so its bytes: the text names group %s only "
+            "(--mesh tp=2 would give it, or a call in the text that states the size of that group)",
+            words, (long long)w->line, w->group);
+    mw__cp_done(h, &axes);
+}
+
 void mw__cp_settle(cp_here *h)
 {
     cp_state *s = h->s;
@@ -173,11 +203,7 @@ void mw__cp_settle(cp_here *h)
                      mw__collective_formula(c.kind), "%lld B", (long long)bytes);
             if (entry && entry->collective) entry->bytes = bytes;
         } else if (!c.size) {
-            mw__missing(h->e,
-                        "the group size of the %s in line %lld, so its bytes: the text names group "
-                        "%s only (--mesh tp=2 "
-                        "would give it, or a call in the text that states the size of that group)",
-                        mw__collective_words(w->kind), (long long)w->line, w->group);
+            tell_no_size(h, w);
         } else {
             mw__missing(
                 h->e,

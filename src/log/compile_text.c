@@ -108,7 +108,7 @@ void mw__cp_shape_set(cp_shape *s, int ndim, const int64_t *dim)
 void mw__cp_shape_str(const cp_shape *s, mw_str *to)
 {
     if (!s->sized) {
-        mw__str_puts(to, "a tensor");
+        mw__str_puts(to, "tensor");
     } else if (s->ndim < 0 && s->length) {
         mw__str_append(to, s->text, (size_t)s->length);
     } else {

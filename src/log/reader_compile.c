@@ -142,7 +142,7 @@ static bool header_line(cp_here *h)
     }
     if (starts(text, "aot_config id:") || strstr(text, "fw_metadata=ViewAndMutationMeta") == text)
         return true;
-    return starts(text, "opcode ") && strstr(text, "target");
+    return starts(text, "opcode ") && strstr(text, " target") && strstr(text, " args");
 }
 
 /* ---- comments ----------------------------------------------------------------------------------
