@@ -1,5 +1,5 @@
-/* The entry of one collective: what a rank receives, on whose account, where it is waited for. Shapes
- * are of one rank. */
+/* The entry of one collective: what a rank receives, on whose account, where it is waited for.
+ * Shapes are of one rank. */
 #include "log/compile.h"
 
 #include <stdio.h>
