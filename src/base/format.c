@@ -1,5 +1,5 @@
-/* printf into a growing string, for the conversions that texts here are made of: s, .*s, c, d, i, u,
- * with l, ll or z. They are formatted here, because the C library's printf falls to a path many
+/* printf into a growing string, for the conversions that texts here are made of: s, .*s, c, d, i,
+ * u, with l, ll or z. They are formatted here, because the C library's printf falls to a path many
  * times slower as soon as any library of the process registers a conversion of its own, as those do
  * that come with BLAS; an explained log is mostly formatting. From the first other conversion on,
  * the rest is the C library's. */
@@ -59,7 +59,8 @@ void mw__str_vprintf(mw_str *str, const char *format, va_list args)
         bool size = *at == 'z', longer = at[0] == 'l', longest = longer && at[1] == 'l';
         at += cut ? 2 : longest ? 2 : longer || size;
         if (!strchr(cut ? "s" : size || longer ? "diu" : "sdiuc%", *at) || !*at) {
-            put_rest(str, spec, args);
+            format = spec; /* a parameter, so that compilers know it for a format */
+            put_rest(str, format, args);
             return;
         }
         int most = cut ? va_arg(args, int) : -1;

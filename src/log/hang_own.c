@@ -15,13 +15,13 @@
 
 enum { CLAUSES = 64 };
 
+typedef enum verb { IS_IN, NOT_COME, NO_ANSWER, ENDED, WAITS, WAITED, FAILED, WAS } verb;
+
 typedef struct clause {
     int64_t rank;
     const char *says; /* "is in all_reduce tp sum of f32[4, 6]" */
-    int verb;
+    verb verb;
 } clause;
-
-typedef enum verb { IS_IN, NOT_COME, NO_ANSWER, ENDED, WAITS, WAITED, FAILED, WAS } verb;
 
 static const struct {
     const char *words;
