@@ -99,10 +99,11 @@ static void tell_tensor(const dt_here *h, const dt_call *call, const mw_mesh *me
     mw__dt_done(h, &text);
     if (stated->nstride && stated->nstride == stated->ndim) {
         mw_str strides = {0};
-        mw__dt_shape_str(stated->stride, stated->nstride, &strides);
+        for (int i = 0; i < stated->nstride; i++)
+            mw__str_printf(&strides, "%s%lld", i ? ", " : "", (long long)stated->stride[i]);
         (void)snprintf(fact, sizeof fact, "stride of %.70s", name);
-        mw__fact(call->draft, fact, how, from, "(%.*s): steps in elements of the whole tensor",
-                 (int)strlen(mw__str_text(&strides)) - 2, mw__str_text(&strides) + 1);
+        mw__fact(call->draft, fact, how, from, "(%s): steps in elements of the whole tensor",
+                 mw__str_text(&strides));
         mw__dt_done(h, &strides);
     }
     if (!stated->placed || stated->local) return;

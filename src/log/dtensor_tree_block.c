@@ -1,7 +1,7 @@
-/* A call in a tree and all that stands below it is a block. A training run writes the same blocks again
- * and again: one that was told before, in the same pass and module and with as much known of the mesh,
- * is counted and not read again, so that a long tree costs a hash a line. Lines of a block are kept
- * until the line that ends it. */
+/* A call in a tree and all that stands below it is a block. A training run writes the same blocks
+ * again and again: one that was told before, in the same pass and module and with as much known of
+ * the mesh, is counted and not read again, so that a long tree costs a hash a line. Lines of a
+ * block are kept until the line that ends it. */
 #include "log/dtensor_tree.h"
 
 void mw__tree_block_done(tree_block *b)
@@ -23,8 +23,8 @@ static bool begins(const dt_here *h)
 
 static bool goes_on(const dt_here *h, const tree_block *b)
 {
-    static const char *const words[] = {"aten::",  "redistribute_input", "_c10d_functional",
-                                        "c10d",    "_dtensor::",         "-> output: "};
+    static const char *const words[] = {"aten::", "redistribute_input", "_c10d_functional",
+                                        "c10d",   "_dtensor::",         "-> output: "};
     if (h->line->indent <= b->indent || h->line->rank != b->rank || b->nline == TREE_LINES ||
         b->text.length > TREE_TEXT)
         return false;
@@ -43,10 +43,10 @@ static void add(const dt_here *h, tree_block *b)
 }
 
 /* Everything that a block's entries hang on. */
-static uint64_t key_of(const dt_here *h, const dt_tree *t)
+static uint64_t key_of(const dt_here *h, const dt_tree *t, const char *pass)
 {
     const tree_block *b = &t->block;
-    const char *pass = mw__dt_pass_now(h), *module = mw__tree_module(t);
+    const char *module = mw__tree_module(t);
     uint64_t key = mw__hash((uint64_t)t->version, mw__str_text(&b->text), b->text.length);
     for (int i = 0; i < b->nline; i++)
         key = mw__hash(key, &b->line[i].indent, sizeof b->line[i].indent);
@@ -58,6 +58,8 @@ static uint64_t key_of(const dt_here *h, const dt_tree *t)
 static dt_here line_of(const dt_here *h, const tree_block *b, int i, mw_line *line)
 {
     dt_here one = *h;
+    dt_rank *own = h->s->rank[b->rank >= 0 && b->rank < DT_RANKS - 1 ? b->rank + 1 : 0];
+    if (own) one.r = own; /* the line that ends a block may be another rank's */
     const char *at = mw__str_text(&b->text) + b->line[i].at;
     *line = (mw_line){.number = b->line[i].number,
                       .text = at,
@@ -92,17 +94,15 @@ void mw__tree_block_end(const dt_here *h, dt_tree *t)
     mw_line line;
     dt_here own = line_of(h, b, 0, &line);
     int n = b->nline;
-    uint64_t key = key_of(&own, t);
+    const char *pass = mw__dt_pass_now(&own);
+    uint64_t key = key_of(&own, t, pass);
     tree_told *told = slot_of(t, key);
     b->nline = 0; /* what is read now is no block again */
-    if (told->key == key && b->rank < 0) {
+    if (told->key == key) {
         mw__tree_pop(&own, t, b->indent);
-        for (int64_t i = told->first; i < told->end; i++) {
-            mw_entry *e = &h->e->entry[i]->entry;
-            e->count++;
-            e->latest = line.number;
-        }
-        if (told->pass) h->r->pass = told->pass;
+        for (int64_t i = told->first; i < told->end; i++)
+            mw__draft_again(h->e->entry[i], &line);
+        if (told->pass) own.r->pass = told->pass;
         return;
     }
     int64_t first = h->e->nentry, version = t->version;
@@ -114,8 +114,13 @@ void mw__tree_block_end(const dt_here *h, dt_tree *t)
     }
     dt_here last = line_of(h, b, n - 1, &line);
     mw__tree_pop(&last, t, b->indent);
-    /* a block that taught something is read once more, with what it taught */
-    if (t->version == version) *told = (tree_told){key, first, h->e->nentry, h->r->pass};
+    /* A block that taught something is read once more, with what it taught; but what another rank
+     * says of the same moment is the same. */
+    if (t->version != version && b->rank < 0) return;
+    b->nline = n;
+    key = key_of(&own, t, pass);
+    b->nline = 0;
+    *slot_of(t, key) = (tree_told){key, first, h->e->nentry, own.r->pass};
 }
 
 void mw__dt_tree_pause(const dt_here *h)

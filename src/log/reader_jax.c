@@ -202,6 +202,7 @@ static bool spec_line(const jx_here *h)
     jx_value v = {.ndim = -1, .line = h->first};
     if (!at) at = mw__jx_word(h->text, "P(");
     if (!at || at - h->text > 200) return false;
+    if (at[1] == '(' && at[2] >= 'a' && at[2] <= 'z') return false; /* P(sum): DTensor's Partial */
     bool caption = at - h->text > 5 && strncmp(at - 5, "spec ", 5) == 0;
     if (caption && strstr(h->text, "shape (")) return false; /* of a picture below it */
     mw_py *node = mw__jx_py(h, at);
