@@ -149,7 +149,8 @@ void mw__draft_laid(mw_draft *d, const char *name, const mw_mesh *mesh, const mw
         d->e->failed = true;
         return;
     }
-    d->laid[d->entry.nlaid++] = (mw_laid){copy(d->e, name), copy(d->e, axes), copy(d->e, text), how};
+    d->laid[d->entry.nlaid++] =
+        (mw_laid){copy(d->e, name), copy(d->e, axes), copy(d->e, text), how};
     d->entry.laid = d->laid;
 }
 
