@@ -33,6 +33,19 @@ static void post(hang_here *h, const hang_ranks *set, int64_t number, const char
         mw__hang_post(h, g, set->at[i], number, &w);
 }
 
+/* They are in that collective, and wait. */
+static void stick(hang_here *h, const hang_ranks *set, int64_t number, const char *op)
+{
+    hang_group *g = mw__hang_pg(h);
+    for (int64_t i = 0; g && i < set->n; i++) {
+        hang_member *m = mw__hang_member(h, g, set->at[i]);
+        if (!m || m->stuck != HANG_NONE) continue;
+        m->stuck = number;
+        m->stuck_line = h->line->number;
+        m->stuck_op = op;
+    }
+}
+
 static const char *op_at(const hang_here *h, const char *at)
 {
     return mw__hang_keep(h, at, (int64_t)strcspn(at, " ,\t"));
@@ -41,9 +54,9 @@ static const char *op_at(const hang_here *h, const char *at)
 static bool lagging(hang_here *h, const hang_ranks *set, const char *at)
 {
     int64_t joined, finished;
-    hang_group *g = mw__hang_pg(h);
     if (mw__hang_number(at, "joined but didn't finish collective #", &joined)) {
         post(h, set, joined, "", false);
+        stick(h, set, joined, "");
         tell(h, set,
              mw__explain_text(h->e, "came to collective %lld and did not finish it",
                               (long long)joined),
@@ -53,6 +66,7 @@ static bool lagging(hang_here *h, const hang_ranks *set, const char *at)
     if (!mw__hang_number(at, "finished collective #", &finished) ||
         !mw__hang_number(at, "didn't join collective #", &joined))
         return false;
+    hang_group *g = mw__hang_pg(h);
     for (int64_t i = 0; g && i < set->n; i++) {
         hang_member *m = mw__hang_member(h, g, set->at[i]);
         if (!m) continue;
@@ -91,6 +105,7 @@ bool mw__hang_desync(hang_here *h)
     if (after && after - close == 25 && mw__hang_number(after, "#", &number)) {
         mw__hang_ranks_read(h, at, &set);
         post(h, &set, number, op_at(h, after), false);
+        stick(h, &set, number, op_at(h, after));
         tell(h, &set, mw__explain_text(h->e, "timed out in collective %lld", (long long)number),
              40);
         s->desync_line = h->line->number;
@@ -98,11 +113,14 @@ bool mw__hang_desync(hang_here *h)
     }
     if (!inside) return false;
     mw__hang_ranks_read(h, at, &set);
-    s->desync_line = h->line->number;
-    if (lagging(h, &set, close)) return true;
+    if (lagging(h, &set, close)) {
+        s->desync_line = h->line->number;
+        return true;
+    }
     bool started = strncmp(close, "] started ", 10) == 0;
     bool finished = strncmp(close, "] finished ", 11) == 0;
     if (!started && !finished) return false;
+    s->desync_line = h->line->number;
     post(h, &set, s->desync_number, op_at(h, close + (started ? 10 : 11)), finished);
     tell(h, &set,
          mw__explain_text(h->e, "%s collective %lld, %s", started ? "started" : "finished",

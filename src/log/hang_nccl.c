@@ -283,10 +283,30 @@ static bool call_line(hang_here *h, const char *text, const char *process)
     return true;
 }
 
+/* `NCCL WARN ...`: what went wrong below the collectives, in NCCL's words. */
+static bool warning_line(hang_here *h)
+{
+    const char *at = mw__hang_after(h->line->text, "NCCL WARN ");
+    if (!at) return false;
+    uint64_t hash = mw__hash(47, at, strlen(at));
+    if (mw__hang_told(h, hash)) return true;
+    mw_draft *d = mw__draft(h->e, h->line, "nccl", "warning");
+    mw__hang_keep_draft(h, hash, d);
+    mw__draft_weight(d, 35);
+    mw__fact(d, "says", MW_HOW_STATED, h->from, "%.300s", at);
+    bool closed = strstr(at, "onnection closed") || strstr(at, "onnection reset") ||
+                  strstr(at, "onnection refused");
+    mw__draft_says(d, "NCCL warns: %.200s", at);
+    if (closed)
+        mw__missing(h->e, "which rank closed the connection of line %lld: an address stands there",
+                    (long long)h->line->number);
+    return true;
+}
+
 bool mw__hang_nccl(hang_here *h)
 {
     const char *nccl = strstr(h->line->text, "NCCL INFO ");
-    if (!nccl) return false;
+    if (!nccl) return warning_line(h);
     const char *process = process_of(h, nccl), *text = nccl + strlen("NCCL INFO ");
     text += strspn(text, " ");
     return call_line(h, text, process) || init_line(h, text, process);
