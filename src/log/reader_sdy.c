@@ -350,7 +350,8 @@ static bool passed_over(const mlir_here *h)
 static void arguments(const mlir_here *h)
 {
     bool head = strstr(h->text, "func.func ") || starts(h->text, "%arg");
-    const char *at = head ? h->text : strstr(h->text, " (%arg");
+    const char *at = head ? h->text : strstr(h->text, " (%arg"), *arrow = strstr(h->text, ") -> ");
+    const char *stop = h->text + strlen(h->text);
     for (int i = 0; i < 1000 && at && (at = strstr(at, "%")) != NULL; i++) {
         uint64_t name = mw__mlir_value_name(&at);
         if (!name) {
@@ -363,8 +364,9 @@ static void arguments(const mlir_here *h)
         if (!v) return;
         *v = (mlir_value){.hash = name, .op = "an argument", .line = h->line->number};
         if (!mw__hlo_tensor_read(&type, &v->type)) v->type = (hlo_shape){.ndim = -1};
-        const char *sharding = strstr(type, "#sdy.sharding<"), *arrow = strstr(type, ") -> ");
-        if (!sharding || (next && sharding > next) || (arrow && sharding > arrow)) continue;
+        const char *until = next ? next : arrow && arrow > type ? arrow : stop;
+        const char *sharding = memmem(type, (size_t)MW_MAX(until - type, 0), "#sdy.sharding<", 14);
+        if (!sharding) continue;
         const char *end = mw__mlir_close(sharding + 13);
         if (end)
             v->sharding = mw__arena_strndup(mw__explain_arena(h->e), sharding + 13,
