@@ -58,6 +58,7 @@ typedef struct hlo_state {
     hlo_value *value; /* [HLO_NAMES], by hash; newer ones replace older ones */
     bool named;       /* something is in there */
     xla_runs runs;
+    runs_total again; /* of lines that an earlier module had as well, and that are not read again */
     hlo_frames frames;
     bool entry;   /* the computation is the module's entry */
     int64_t last; /* line read last */

@@ -200,6 +200,8 @@ static void close_module(mw_explain *e, hlo_state *s)
 {
     runs_total total;
     mw__runs_resolve(e, &s->runs, &total);
+    mw__runs_add(&total, &s->again);
+    s->again = (runs_total){.moves = 0};
     if (s->head && s->instructions) {
         if (s->spmd || total.moves) tell_total(e, s, &total);
         if (!s->spmd && !s->collectives && s->shardings)
@@ -309,6 +311,21 @@ static mw_status hlo_line(mw_explain *e, void *state, const mw_line *line, bool 
     return MW_OK;
 }
 
+/* The same lines in another module: they count in its sum too. */
+static void hlo_again(mw_explain *e, void *state, const mw_line *line, int64_t first, int64_t end)
+{
+    hlo_state *s = state;
+    s->last = line->number;
+    s->instructions++;
+    for (int64_t i = first; i < end; i++) {
+        const mw_entry *entry = mw_explain_entry(e, i);
+        if (!entry->collective || strcmp(entry->event, "collective") != 0) continue;
+        s->collectives++;
+        runs_total one = {.moves = 1, .runs = entry->runs, .bytes = entry->bytes, .mean = -1};
+        mw__runs_add(&s->again, &one);
+    }
+}
+
 static mw_status hlo_end(mw_explain *e, void *state)
 {
     close_module(e, state);
@@ -327,5 +344,6 @@ const mw_reader_kind mw_reader_hlo = {.name = "hlo",
                                       .state_size = sizeof(hlo_state),
                                       .line = hlo_line,
                                       .end = hlo_end,
+                                      .again = hlo_again,
                                       .done = hlo_done,
                                       .repeats = true};

@@ -176,6 +176,17 @@ void mw__runs_resolve(mw_explain *e, xla_runs *r, runs_total *ret)
     r->nmove = r->nedge = 0;
 }
 
+void mw__runs_add(runs_total *to, const runs_total *more)
+{
+    if (!more->moves) return;
+    to->moves += more->moves;
+    to->runs = plus(to->runs, more->runs);
+    to->bytes = plus(to->bytes, more->bytes);
+    to->mean = plus(to->mean, more->mean);
+    to->branch |= more->branch;
+    to->unknown |= more->unknown;
+}
+
 void mw__runs_done(xla_runs *r)
 {
     mw__free(r->edge, (size_t)r->cap_edge * sizeof *r->edge);

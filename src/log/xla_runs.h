@@ -43,6 +43,7 @@ void mw__runs_move(mw_explain *e, xla_runs *r, mw_draft *d, uint64_t computation
 
 /* Multiplies what was told, adds it up, and forgets all of it. */
 void mw__runs_resolve(mw_explain *e, xla_runs *r, runs_total *ret);
+void mw__runs_add(runs_total *to, const runs_total *more);
 void mw__runs_done(xla_runs *r);
 
 /* "received per device: ..." of all; nothing where there were no moves. */
