@@ -28,6 +28,7 @@ const char *mw__jx_keep(const jx_here *h, const char *at, int64_t length)
 mw_py *mw__jx_py(const jx_here *h, const char *at)
 {
     mw_py *node = NULL;
+    if (!at) return NULL;
     const char *end = at + MW_MIN(strlen(at), (size_t)LONGEST);
     if (!mw__hlo_done(h->e, mw__py_read(at, end, &h->e->scratch, &node))) return NULL;
     return node->kind == MW_PY_SEQ ? node->first : node;

@@ -117,21 +117,21 @@ static void shape_beside(const jx_here *h, const char *text, const char *end, jx
     }
 }
 
+/* Names point into the line, which goes: they are read again out of the spec, which stays. What
+ * can't be is not kept. */
 static void keep_value(const jx_here *h, const jx_value *v)
 {
-    jx_value *to = &h->s->kept[h->s->nkept++ % JX_KEPT];
-    *to = *v;
-    /* names point into the line: read them again out of the kept spec */
     mw_py *node = NULL;
     jx_value again = {.ndim = -1};
     if (!v->spec ||
         !mw__hlo_done(h->e, mw__py_read(v->spec, v->spec + strlen(v->spec), &h->e->scratch, &node)))
         return;
     if (!mw__jx_spec(h, node, &again)) return;
+    jx_value *to = &h->s->kept[h->s->nkept++ % JX_KEPT];
+    *to = *v;
     memcpy(to->entry, again.entry, sizeof to->entry);
     to->nentry = again.nentry;
     to->unreduced = again.unreduced;
-    /* jx_spec reads v->spec in place, which is in the arena: its names stay */
     to->reduced = to->varying = (jx_entry){0};
 }
 
