@@ -24,6 +24,17 @@ typedef struct bench_dispatch {
 MW_NODISCARD mw_status bench_dispatch_run(bench_dispatch *ret);
 MW_NODISCARD mw_status bench_miss_run(double ret_us[BENCH_AXES]);
 
+/* ---- compiled: what a program costs on top of its kernels ---- */
+
+typedef struct bench_compiled {
+    double step_us;       /* a call of a program without ops */
+    double node_us;       /* a node, on top of its kernel */
+    double eager_node_us; /* the same op called op by op, on top of its kernel */
+    int64_t allocations;  /* in all measured calls of programs */
+} bench_compiled;
+
+MW_NODISCARD mw_status bench_compiled_run(bench_compiled *ret);
+
 /* ---- plan: what a pair of layouts costs that was never planned before ---- */
 
 typedef struct bench_plan {
@@ -73,6 +84,7 @@ typedef struct bench_decode {
         double tokens_per_second;
         double read_gbps;        /* of all its threads together; 0 where not measured */
         double percent_of_bound; /* below 0 where there are more ranks than cores */
+        double compiled_ratio;   /* speed of the compiled program over that op by op, in turns */
     } row[BENCH_MESHES];
 } bench_decode;
 

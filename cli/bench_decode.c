@@ -27,12 +27,14 @@ static const int rank_counts[BENCH_MESHES] = {1, 2, MOST_RANKS};
 typedef struct measured {
     int n; /* samples so far */
     double tokens_per_second[SAMPLES], read_gbps[SAMPLES], percent[SAMPLES];
+    double compiled_ratio[SAMPLES]; /* time op by op over time compiled, of one turn */
 } measured;
 
 typedef struct state {
     session s;
     measured *to;
     int64_t tokens;             /* decoded in a turn */
+    int turn[MOST_RANKS];       /* which one each rank is at */
     bool bound;                 /* is the bound measured? */
     double seconds[MOST_RANKS]; /* each rank's time to read its buffer PASSES times */
     uint64_t seen[MOST_RANKS];
@@ -51,9 +53,7 @@ static mw_status decode(const state *b, llama *model, double *ret_seconds)
         int64_t n = i == 0 ? PROMPT : 1;
         if (i == 1) began = session_now();
         mw_scope_begin("step");
-        mw_tensor *x = llama_forward(model, ids, n);
-        if (n > 1) x = mw_slice(x, 0, n - 1, n, 1);
-        status = mw_sample(llama_logits(model, x), &greedy, 0, ids, NULL, NULL);
+        status = mw_sample(llama_next(model, ids, n), &greedy, 0, ids, NULL, NULL);
         (void)mw_scope_end(NULL);
     }
     *ret_seconds = session_now() - began;
@@ -85,6 +85,19 @@ static mw_status make_buffer(int64_t bytes, void **ret, int64_t *ret_size)
     return MW_OK;
 }
 
+/* The same tokens op by op and compiled, in the order that the turn's number says. */
+static mw_status decode_both(const state *b, llama *model, double *ret_seconds,
+                             double *ret_compiled)
+{
+    mw_status status = MW_OK;
+    bool compiled = b->turn[mw_rank_index()] % 2 == 1;
+    for (int i = 0; i < 2 && status == MW_OK; i++, compiled = !compiled) {
+        status = llama_compile(model, compiled);
+        if (status == MW_OK) status = decode(b, model, compiled ? ret_compiled : ret_seconds);
+    }
+    return status;
+}
+
 static mw_status turn(state *b, llama *model, const void *buffer, int64_t size)
 {
     int me = mw_rank_index(), n = mw_mesh_ranks(b->s.mesh);
@@ -94,8 +107,8 @@ static mw_status turn(state *b, llama *model, const void *buffer, int64_t size)
         b->seen[me] += bench_read(buffer, size);
     b->seconds[me] = session_now() - began;
     if (status == MW_OK) status = mw_barrier();
-    double seconds = 0;
-    if (status == MW_OK) status = decode(b, model, &seconds);
+    double seconds = 0, compiled = 0;
+    if (status == MW_OK) status = decode_both(b, model, &seconds, &compiled);
     if (status != MW_OK || me != 0) return status;
     double slowest = 0;
     for (int r = 0; r < n; r++)
@@ -104,6 +117,7 @@ static mw_status turn(state *b, llama *model, const void *buffer, int64_t size)
     double share = (double)size * PASSES / slowest; /* bytes a second, of one thread */
     double per_token = seconds / (double)b->tokens;
     m->tokens_per_second[m->n] = 1 / per_token;
+    m->compiled_ratio[m->n] = seconds / compiled;
     m->read_gbps[m->n] = share * n * 1e-9;
     m->percent[m->n] = 100 * ((double)largest_weights(b, model) / share) / per_token;
     m->n++;
@@ -119,8 +133,10 @@ static mw_status program(void *user)
     void *buffer = NULL;
     int64_t size = 0;
     if (b->bound) status = make_buffer(largest_weights(b, model), &buffer, &size);
-    for (int i = 0; i < TURNS && status == MW_OK; i++)
+    for (int i = 0; i < TURNS && status == MW_OK; i++) {
+        b->turn[mw_rank_index()] = i;
         status = turn(b, model, buffer, size);
+    }
     llama_close(model);
     return status;
 }
@@ -162,6 +178,7 @@ int bench_decode_run(const cli_args *args, const char *path, bench_decode *ret)
         bool bound = rank_counts[i] <= sysconf(_SC_NPROCESSORS_ONLN);
         ret->row[i].ranks = rank_counts[i];
         ret->row[i].tokens_per_second = bench_median(m->tokens_per_second, m->n);
+        ret->row[i].compiled_ratio = bench_median(m->compiled_ratio, m->n);
         ret->row[i].read_gbps = bound ? bench_median(m->read_gbps, m->n) : 0;
         ret->row[i].percent_of_bound = bound ? bench_median(m->percent, m->n) : -1;
     }

@@ -18,13 +18,14 @@ double bench_median(double *values, int n)
 }
 
 /* What is measured, and what came out. */
-enum { DISPATCH, PLAN, COMM, RESHARD, DECODE, PREFILL, PARTS };
-static const char *const part_name[PARTS] = {"dispatch", "plan",   "comm",
-                                             "reshard",  "decode", "prefill"};
+enum { DISPATCH, COMPILED, PLAN, COMM, RESHARD, DECODE, PREFILL, PARTS };
+static const char *const part_name[PARTS] = {"dispatch", "compiled", "plan",   "comm",
+                                             "reshard",  "decode",   "prefill"};
 
 typedef struct bench {
     bool part[PARTS];
     bench_dispatch dispatch;
+    bench_compiled compiled;
     bench_plan plan;
     bench_move comm[BENCH_COMM], reshard[BENCH_RESHARD];
     bench_decode decode;
@@ -53,6 +54,12 @@ static json_t *dispatch_json(const bench_dispatch *d)
     return json_pack("{s:f, s:I, s:{s:f, s:f, s:f}, s:o}", "cached_us", d->cached_us, "allocations",
                      (json_int_t)d->allocations, "miss_us", "1d", d->miss_us[0], "2d",
                      d->miss_us[1], "3d", d->miss_us[2], "ops", ops);
+}
+
+static json_t *compiled_json(const bench_compiled *c)
+{
+    return json_pack("{s:f, s:f, s:f, s:I}", "step_us", c->step_us, "node_us", c->node_us,
+                     "eager_node_us", c->eager_node_us, "allocations", (json_int_t)c->allocations);
 }
 
 static json_t *plan_json(const bench_plan *p)
@@ -93,10 +100,10 @@ static json_t *decode_json(const bench_decode *d)
     json_t *rows = json_array();
     for (int i = 0; i < BENCH_MESHES; i++) {
         double percent = d->row[i].percent_of_bound;
-        rows =
-            append(rows, json_pack("{s:i, s:f, s:o}", "ranks", d->row[i].ranks, "tokens_per_second",
-                                   d->row[i].tokens_per_second, "percent_of_bound",
-                                   percent < 0 ? json_null() : json_real(percent)));
+        rows = append(
+            rows, json_pack("{s:i, s:f, s:f, s:o}", "ranks", d->row[i].ranks, "tokens_per_second",
+                            d->row[i].tokens_per_second, "compiled_ratio", d->row[i].compiled_ratio,
+                            "percent_of_bound", percent < 0 ? json_null() : json_real(percent)));
     }
     return rows;
 }
@@ -144,12 +151,13 @@ static int print_json(const cli_args *args, const bench *b)
     bool made = object != NULL;
     for (int i = 0; i < PARTS && made; i++) {
         if (!b->part[i]) continue;
-        json_t *part = i == DISPATCH  ? dispatch_json(&b->dispatch)
-                       : i == PLAN    ? plan_json(&b->plan)
-                       : i == COMM    ? comm_json(b->comm, BENCH_COMM)
-                       : i == RESHARD ? reshard_json(b->reshard, BENCH_RESHARD)
-                       : i == DECODE  ? decode_json(&b->decode)
-                                      : prefill_json(&b->prefill);
+        json_t *part = i == DISPATCH   ? dispatch_json(&b->dispatch)
+                       : i == COMPILED ? compiled_json(&b->compiled)
+                       : i == PLAN     ? plan_json(&b->plan)
+                       : i == COMM     ? comm_json(b->comm, BENCH_COMM)
+                       : i == RESHARD  ? reshard_json(b->reshard, BENCH_RESHARD)
+                       : i == DECODE   ? decode_json(&b->decode)
+                                       : prefill_json(&b->prefill);
         made = json_object_set_new(object, part_name[i], part) == 0;
     }
     if (made && b->bandwidth.rows)
@@ -172,6 +180,13 @@ static void print_dispatch(const bench_dispatch *d)
     printf("mm on layouts never seen before, microseconds\n");
     for (int i = 0; i < BENCH_AXES; i++)
         printf("  %d mesh ax%s %10.2f\n", i + 1, i ? "es" : "is", d->miss_us[i]);
+}
+
+static void print_compiled(const bench_compiled *c)
+{
+    printf("a compiled program, microseconds\n  a call without ops %8.4f\n  a node on top of its "
+           "kernel %8.4f (op by op %.4f)\n  %lld allocations\n",
+           c->step_us, c->node_us, c->eager_node_us, (long long)c->allocations);
 }
 
 static void print_plan(const bench_plan *p)
@@ -202,9 +217,11 @@ static void print_moves(const char *title, const char *bound, const bench_move *
 
 static void print_decode(const bench_decode *d)
 {
-    printf("decode\n  %5s %10s %12s %10s\n", "ranks", "tokens/s", "read GB/s", "of bound");
+    printf("decode\n  %5s %10s %9s %12s %10s\n", "ranks", "tokens/s", "compiled", "read GB/s",
+           "of bound");
     for (int i = 0; i < BENCH_MESHES; i++) {
-        printf("  %5d %10.2f", d->row[i].ranks, d->row[i].tokens_per_second);
+        printf("  %5d %10.2f %8.3fx", d->row[i].ranks, d->row[i].tokens_per_second,
+               d->row[i].compiled_ratio);
         if (d->row[i].percent_of_bound < 0)
             printf("   more ranks than cores: no bound\n");
         else
@@ -231,6 +248,7 @@ static void print_bandwidth(const bench_bandwidth *b)
 static int print_text(const bench *b)
 {
     if (b->part[DISPATCH]) print_dispatch(&b->dispatch);
+    if (b->part[COMPILED]) print_compiled(&b->compiled);
     if (b->part[PLAN]) print_plan(&b->plan);
     if (b->part[COMM])
         print_moves("collectives of thread ranks, against their traffic alone", "bound", b->comm,
@@ -250,9 +268,10 @@ static int print_text(const bench *b)
 static int unknown_part(const cli_args *args, const char *what)
 {
     const char *near = mw_nearest_name(what, part_name, PARTS);
-    return cli_usage(
-        args, "bench measures dispatch, plan, comm, reshard, decode or prefill, not '%.40s'%s%s%s",
-        what, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return cli_usage(args,
+                     "bench measures dispatch, compiled, plan, comm, reshard, decode or prefill, "
+                     "not '%.40s'%s%s%s",
+                     what, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* Which parts are asked for. -1, or an exit code. */
@@ -288,6 +307,7 @@ static int measure(const cli_args *args, const char *model, bench *b)
     mw_status status = MW_OK;
     int code = -1;
     if (b->part[DISPATCH]) status = measure_dispatch(&b->dispatch);
+    if (status == MW_OK && b->part[COMPILED]) status = bench_compiled_run(&b->compiled);
     if (status == MW_OK && b->part[PLAN]) status = bench_plan_run(&b->plan);
     if (status == MW_OK && (b->part[COMM] || b->part[RESHARD] || b->part[DECODE]))
         status = bench_bandwidth_run(&b->bandwidth);

@@ -230,7 +230,7 @@ static mw_status program(void *user)
     llama *model;
     mw_status status = session_load(&r->s, r->nprompt + r->n, &model);
     if (status != MW_OK) return status;
-    if (r->s.args->value[OPT_compiled]) status = llama_compile(model);
+    if (r->s.args->value[OPT_compiled]) status = llama_compile(model, 1);
     if (status == MW_OK && mw_barrier() == MW_OK) {
         mw_usage since = mw_usage_get();
         status = generate(r, model);

@@ -34,7 +34,8 @@ struct llama {
     mw_tensor *head;        /* [V, D]; the same tensor where tied */
     mw_tensor *output_norm; /* [D] */
     mw_tensor *frequency;   /* [E / 2], f64: base^(-2i / E) */
-    mw_compiled *compiled;  /* of `next`; NULL: op by op */
+    mw_compiled *compiled;  /* of `next`, or NULL */
+    int runs_compiled;
     layer *layer;
 };
 
@@ -182,21 +183,24 @@ mw_tensor *llama_next(llama *m, const int64_t *ids, int64_t n)
 {
     mw_tensor *in[2], *logits = NULL;
     next_inputs(m, ids, n, in);
-    mw_status status = m->compiled ? mw_compiled_call(m->compiled, in, &logits)
-                                   : llama_next_function(m, in, &logits);
+    mw_status status = m->runs_compiled ? mw_compiled_call(m->compiled, in, &logits)
+                                        : llama_next_function(m, in, &logits);
     if (status != MW_OK) return NULL;
     m->position += n;
     return logits;
 }
 
-mw_status llama_compile(llama *m)
+mw_status llama_compile(llama *m, int on)
 {
-    return mw_compile("next", llama_next_function, m, 2, 1, &m->compiled);
+    mw_status status = MW_OK;
+    if (on && !m->compiled) status = mw_compile("next", llama_next_function, m, 2, 1, &m->compiled);
+    m->runs_compiled = on && status == MW_OK;
+    return status;
 }
 
 const mw_compiled *llama_compiled(const llama *m)
 {
-    return m->compiled;
+    return m->runs_compiled ? m->compiled : NULL;
 }
 
 /* log(sum(exp(logits))) - logit[target]. The largest logit, the sum and the target's logit are

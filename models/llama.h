@@ -48,8 +48,8 @@ mw_tensor *llama_forward(llama *model, const int64_t *ids, int64_t n);
 mw_tensor *llama_next(llama *model, const int64_t *ids, int64_t n);
 
 /* From now on llama_next runs as a compiled program: one for each length of a prompt, one for all
- * later tokens. Local. */
-MW_NODISCARD mw_status llama_compile(llama *model);
+ * later tokens; or (`on` 0) op by op again, the programs kept. Local. */
+MW_NODISCARD mw_status llama_compile(llama *model, int on);
 const mw_compiled *llama_compiled(const llama *model); /* NULL: it runs op by op */
 
 /* What llama_next computes, to be captured: ids and positions [n] in, logits out; `user` is the

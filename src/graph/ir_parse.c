@@ -319,9 +319,9 @@ static mw_status read_remark(ir_parser *p, mw_node *node)
     for (char *found = strstr(says, tail); found; found = strstr(found + 1, tail))
         bytes = found;
     if (bytes && node->kind == MW_NODE_STEP) {
-        char *end;
-        long long total = strtoll(bytes + strlen(tail), &end, 10);
-        if (strncmp(end, " B in all", 9) != 0) total = 0;
+        char *after;
+        long long total = strtoll(bytes + strlen(tail), &after, 10);
+        if (strncmp(after, " B in all", 9) != 0) total = 0;
         while (bytes > says && is_digit(bytes[-1]))
             bytes--;
         node->recv_bytes = strtoll(bytes, NULL, 10);
