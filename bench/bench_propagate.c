@@ -1,5 +1,5 @@
-/* bench_propagate: how many bytes the pass `reshard` lets a program move, against the fewest that are
- * possible, over random programs of up to 6 ops on meshes of 2 and of 2x2 ranks.
+/* bench_propagate: how many bytes the pass `reshard` lets a program move, against the fewest that
+ * are possible, over random programs of up to 6 ops on meshes of 2 and of 2x2 ranks.
  *
  *     bench_propagate [PROGRAMS] [SEED] [-v]       -v: each program's text
  */

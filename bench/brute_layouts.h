@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BRUTE_OPS = 6, BRUTE_INPUTS = 3, BRUTE_VALUES = BRUTE_INPUTS + BRUTE_OPS, BRUTE_LAYOUTS = 16 };
+enum {
+    BRUTE_OPS = 6,
+    BRUTE_INPUTS = 3,
+    BRUTE_VALUES = BRUTE_INPUTS + BRUTE_OPS,
+    BRUTE_LAYOUTS = 16
+};
 
 enum { PLACE_R, PLACE_S0, PLACE_S1, PLACE_P, PLACES };
 
@@ -49,7 +54,8 @@ typedef struct brute_graph {
     bool result[BRUTE_VALUES];
 } brute_graph;
 
-/* ---- random programs -------------------------------------------------------------------------- */
+/* ---- random programs --------------------------------------------------------------------------
+ */
 
 static uint64_t brute_seed = 1;
 
@@ -129,11 +135,13 @@ static void brute_random(brute_graph *g)
             used[g->in[i][k]] = true;
     for (int i = g->ninput; i < g->ninput + g->nop; i++) {
         g->result[i] = !used[i];
-        if (g->result[i] && brute_below(2)) g->value[i].layout = brute_layout(g, &g->value[i], false);
+        if (g->result[i] && brute_below(2))
+            g->value[i].layout = brute_layout(g, &g->value[i], false);
     }
 }
 
-/* ---- its text --------------------------------------------------------------------------------- */
+/* ---- its text ---------------------------------------------------------------------------------
+ */
 
 static int brute_place(const brute_graph *g, int layout, int axis)
 {
@@ -168,7 +176,8 @@ static void brute_type(const brute_graph *g, const brute_value *v, char *to, siz
 static void brute_text(const brute_graph *g, char *to, size_t size)
 {
     char type[96];
-    size_t n = (size_t)snprintf(to, size, "mesh @m = [x=2%s]\nfunc @f(", g->naxis > 1 ? ", y=2" : "");
+    size_t n =
+        (size_t)snprintf(to, size, "mesh @m = [x=2%s]\nfunc @f(", g->naxis > 1 ? ", y=2" : "");
     for (int i = 0; i < g->ninput; i++) {
         brute_type(g, &g->value[i], type, sizeof type);
         n += (size_t)snprintf(to + n, size - n, "%s%%v%d: %s", i ? ", " : "", i, type);
@@ -199,7 +208,8 @@ static void brute_text(const brute_graph *g, char *to, size_t size)
  * the shortest paths. */
 
 /* Does the rank hold position (i, j)? The first axis that splits a dim is the major one. */
-static bool brute_holds(const brute_graph *g, const brute_value *v, int layout, int rank, int i, int j)
+static bool brute_holds(const brute_graph *g, const brute_value *v, int layout, int rank, int i,
+                        int j)
 {
     for (int d = 0; d < 2; d++) {
         int first = 0, n = d ? (v->cols ? v->cols : 1) : v->rows, at = d ? j : i;
@@ -219,8 +229,7 @@ static int64_t brute_lacks(const brute_graph *g, const brute_value *v, int from,
     for (int r = 0; r < 1 << g->naxis; r++)
         for (int i = 0; i < v->rows; i++)
             for (int j = 0; j < (v->cols ? v->cols : 1); j++)
-                if (brute_holds(g, v, to, r, i, j))
-                    n += terms - brute_holds(g, v, from, r, i, j);
+                if (brute_holds(g, v, to, r, i, j)) n += terms - brute_holds(g, v, from, r, i, j);
     return 4 * n;
 }
 
@@ -248,10 +257,12 @@ static void brute_prices(const brute_graph *g, const brute_value *v,
     for (int k = 0; k < n; k++)
         for (int f = 0; f < n; f++)
             for (int t = 0; t < n; t++)
-                if (price[f][k] + price[k][t] < price[f][t]) price[f][t] = price[f][k] + price[k][t];
+                if (price[f][k] + price[k][t] < price[f][t])
+                    price[f][t] = price[f][k] + price[k][t];
 }
 
-/* ---- the least -------------------------------------------------------------------------------- */
+/* ---- the least --------------------------------------------------------------------------------
+ */
 
 typedef struct brute_seen {
     uint16_t held[BRUTE_VALUES];
@@ -397,7 +408,8 @@ static int64_t brute_least(const brute_graph *g)
         for (int k = 0; k < brute_table[g->kind[i]].nin; k++)
             if (s->last[g->in[i][k]] < i) s->last[g->in[i][k]] = i;
     for (int v = 0; v < g->ninput; v++) /* an open one lies as it is wanted: as if whole */
-        held[v] = brute_close(s, v, (uint16_t)(1u << (g->value[v].layout < 0 ? 0 : g->value[v].layout)));
+        held[v] =
+            brute_close(s, v, (uint16_t)(1u << (g->value[v].layout < 0 ? 0 : g->value[v].layout)));
     if (s->seen) brute_from(s, 0, held, 0);
     int64_t best = s->best;
     for (int b = 0; s->seen && b < BRUTE_BUCKETS; b++)

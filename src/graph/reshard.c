@@ -13,7 +13,7 @@
 
 #include "ops/table.h"
 
-enum { WIDE_OPS = 24, WIDE_RANKS = 64, ALTERNATIVES = 4 };
+enum { WIDE_OPS = 2048, WIDE_RANKS = 64, ALTERNATIVES = 4 };
 
 /* A copy of a value in the graph. */
 typedef struct place {
@@ -81,7 +81,8 @@ static mw_status survey(reshard *r)
         r->is_result[v->id] = true;
     }
     r->alone = nop == 1;
-    r->wide = nop <= WIDE_OPS && r->moves.mesh->nrank <= WIDE_RANKS;
+    const mw_mesh *mesh = r->moves.mesh; /* each axis multiplies what there is to look at */
+    r->wide = (int64_t)nop << 2 * mesh->naxis <= WIDE_OPS && mesh->nrank <= WIDE_RANKS;
     r->moves.thorough = r->wide;
     return MW_OK;
 }

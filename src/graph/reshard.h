@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "graph/moves.h"
 
-enum { RESHARD_COPIES = 4 };
+enum { RESHARD_COPIES = 4, RESHARD_WORK = 2000000 };
 
 /* The layouts in which a value is there. */
 typedef struct copies {
@@ -58,6 +58,7 @@ typedef struct reshard {
     mw_arena arena, scratch;
     bool wide;          /* all ways, not only those that something speaks for */
     bool alone;         /* one op: as an eager call has it */
+    int64_t work;       /* done so far: ways listed, states made; past a limit less is looked at */
     value_state *value; /* [nvalue] by id */
     bool *is_result;    /* [nvalue] */
     copies *set;        /* [nset] */

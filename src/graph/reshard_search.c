@@ -26,6 +26,7 @@ typedef struct step_states {
 typedef struct search {
     reshard *r;
     int nslot, most;
+    int64_t work;      /* states made and compared; past the limit fewer go on */
     step_states *step; /* [nnode + 1]: before each node, and at the end */
     state *fresh;
     int64_t nfresh, cap_fresh;
@@ -128,6 +129,7 @@ static mw_status grow_slots(search *s)
 static mw_status add_state(search *s, const state *made, mw_arena *room)
 {
     if (2 * s->nfresh >= s->cap_slot) MW_TRY(grow_slots(s));
+    s->r->work++;
     uint64_t at = state_place(s, made->set);
     if (s->slot[at]) {
         state *there = &s->fresh[s->slot[at] - 1];
@@ -227,10 +229,12 @@ static mw_status keep_best(search *s, int i)
 {
     sort_states(s->fresh, s->nfresh);
     int kept = 0;
+    if (s->r->work > RESHARD_WORK) s->most = MOST_STATES_LARGE;
     for (int64_t k = 0; k < s->nfresh && kept < s->most; k++) {
         bool worse = false;
         for (int b = 0; b < kept && !worse; b++)
             MW_TRY(at_least_as_good(s, &s->fresh[b], &s->fresh[k], &worse));
+        s->r->work += kept;
         if (!worse) s->fresh[kept++] = s->fresh[k];
     }
     state *at = mw__arena_alloc(&s->r->arena, (size_t)(kept + 1) * sizeof *at);
@@ -264,8 +268,11 @@ static mw_status run(search *s)
         mw__arena_clear(room);
         for (int k = 0; k < reshard_nin(r, i); k++)
             left[reshard_in(r, i, k)->id]--;
-        for (int k = 0; k < s->step[i].n; k++)
+        for (int k = 0; k < s->step[i].n; k++) {
+            if (k == MOST_STATES_LARGE && r->work > RESHARD_WORK)
+                break; /* the cheapest come first */
             MW_TRY(extend(s, i, k, &s->step[i].at[k], left, set, sets, room));
+        }
         MW_TRY(keep_best(s, i));
         if (!s->step[i + 1].n)
             return MW_FAIL(MW_ERR_INTERNAL, "no layouts were found for a node of the program");

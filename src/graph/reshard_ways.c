@@ -5,7 +5,7 @@
 
 #include "ops/table.h"
 
-enum { MOST_TUPLES = 8 };
+enum { MOST_TUPLES = 8, WORK_OF_WAY = 100, WORK_OF_PARTS = 20000 };
 
 struct node_class {
     int number;
@@ -372,6 +372,7 @@ static mw_status add_way(builder *b, const mw_layout *in, const mw_layout *out, 
 static mw_status told(void *user, const mw_way *w)
 {
     builder *b = user;
+    b->r->work += w->parts ? WORK_OF_PARTS : WORK_OF_WAY;
     return add_way(b, w->in, w->out, w->parts);
 }
 
@@ -627,6 +628,7 @@ mw_status reshard_ways_of(reshard *r, int i, node_class *c, const int *sets, con
             *ret = &r->memo[at]->ways;
             return MW_OK;
         }
+    if (r->work > RESHARD_WORK) r->wide = false;
     known_ways *known = mw__arena_zalloc(&r->arena, sizeof *known);
     int *set = mw__arena_alloc(&r->arena, (size_t)(nin + 1) * sizeof *set);
     if (!known || !set) return MW_NOMEM();

@@ -6,7 +6,7 @@
 
 #include "ops/rule.h"
 
-enum { MOST_WIDE = 4096, MOST_NARROW = 160, MOST_RESHAPED = 512 };
+enum { MOST_WIDE = 400, MOST_NARROW = 160, MOST_RESHAPED = 256 };
 
 typedef struct lister {
     const mw_mesh *mesh;
@@ -29,7 +29,8 @@ static mw_status tell_natural(lister *l)
     return natural ? l->tell(l->user, &way) : MW_OK;
 }
 
-/* ---- letters ---------------------------------------------------------------------------------- */
+/* ---- letters ----------------------------------------------------------------------------------
+ */
 
 /* Does a result that is wanted have the axis on a dim with this letter? */
 static bool wanted_on(const lister *l, int axis, int letter)
@@ -45,10 +46,10 @@ static bool wanted_on(const lister *l, int axis, int letter)
     return false;
 }
 
-/* Drops options that cannot help: a letter of one position is never cut anew, nor, unless all are
- * wanted, one that the axis does not divide; and of the others those stay for which something
- * speaks: an operand that has the letter cut by the axis, or holds terms over it that must be
- * combined somewhere, or a result that is wanted so. */
+/* Drops options that cannot help: a letter of one position is never cut anew, nor one that would
+ * have the op worked in parts, nor, unless all are wanted, one that the axis does not divide; and
+ * of the others those stay for which something speaks: an operand that has the letter cut by the
+ * axis, or holds terms over it that must be combined somewhere, or a result that is wanted so. */
 static void narrow(const lister *l, axis_options *o, int axis, bool wide)
 {
     const chooser *c = l->c;
@@ -62,7 +63,8 @@ static void narrow(const lister *l, axis_options *o, int axis, bool wide)
             there = mw__letters_with(c, k, axis) & mw__letters_of_option(c, axis, &o->at[i]);
         if (!there) {
             int64_t size = c->rule->letter[o->at[i].letter].size;
-            there = size > 1 && (wide || size % l->mesh->size[axis] == 0) &&
+            there = size > 1 && !c->by_parts[o->at[i].letter] &&
+                    (wide || size % l->mesh->size[axis] == 0) &&
                     (terms || wanted_on(l, axis, o->at[i].letter));
         }
         if (there) o->at[kept++] = o->at[i];
@@ -119,7 +121,8 @@ static mw_status by_letters(lister *l)
     return try_all(l, options);
 }
 
-/* ---- reshapes --------------------------------------------------------------------------------- */
+/* ---- reshapes ---------------------------------------------------------------------------------
+ */
 
 static mw_status tell_reshape(lister *l, const mw_layout *now)
 {
@@ -192,15 +195,22 @@ static mw_status by_reshape(lister *l)
     return l->wide ? reshape_everywhere(l) : MW_OK;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------
+ */
 
 mw_status mw__choose_ways(const mw_mesh *mesh, const mw_call_args *call,
                           const mw_layout *const *now, const mw_layout *const *want, bool wide,
                           mw_arena *arena, mw_status (*tell)(void *user, const mw_way *way),
                           void *user)
 {
-    lister l = {.mesh = mesh, .call = call, .now = now, .want = want, .wide = wide, .arena = arena,
-                .tell = tell, .user = user};
+    lister l = {.mesh = mesh,
+                .call = call,
+                .now = now,
+                .want = want,
+                .wide = wide,
+                .arena = arena,
+                .tell = tell,
+                .user = user};
     if (call->op->reshape) return by_reshape(&l);
     MW_TRY(mw__chooser_new(mesh, call, arena, &l.c));
     MW_TRY(mw__chooser_new(mesh, call, arena, &l.check));
