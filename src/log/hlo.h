@@ -57,6 +57,7 @@ typedef struct hlo_state {
     mw_draft *head;   /* entry of the module or ENTRY line */
     hlo_value *value; /* [HLO_NAMES], by hash; newer ones replace older ones */
     bool named;       /* something is in there */
+    bool starved;     /* there was no memory for it */
     xla_runs runs;
     runs_total again; /* of lines that an earlier module had as well, and that are not read again */
     hlo_frames frames;

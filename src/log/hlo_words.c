@@ -20,6 +20,7 @@ bool mw__hlo_done(mw_explain *e, mw_status status)
 const char *mw__hlo_keep(mw_explain *e, mw_str *text)
 {
     const char *kept = mw__explain_text(e, "%s", mw__str_text(text));
+    if (text->failed) e->failed = true;
     mw__str_done(text);
     return kept ? kept : "";
 }

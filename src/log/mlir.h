@@ -81,6 +81,7 @@ typedef struct mlir_state {
     int depth, over;   /* over: regions too deep to be kept */
     mlir_loop *loop;   /* its regions come next */
     uint64_t waiting;  /* a function whose head is not over */
+    bool starved;      /* there was no memory for values */
     mlir_value *value; /* [MLIR_VALUES] */
     xla_runs runs;
     int64_t collectives, first, last;

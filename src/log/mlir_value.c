@@ -33,10 +33,8 @@ uint64_t mw__mlir_value_name(const char **at)
 mlir_value *mw__mlir_value(mlir_state *s, uint64_t name, bool make)
 {
     if (!s->value && make) s->value = mw__zalloc(MLIR_VALUES * sizeof *s->value);
-    if (!s->value || !name) {
-        mw_error_clear();
-        return NULL;
-    }
+    s->starved |= !s->value && make;
+    if (!s->value || !name) return NULL;
     mlir_value *v = &s->value[name % MLIR_VALUES];
     if (v->hash == name) return v;
     if (!make) return NULL;

@@ -20,7 +20,8 @@ hlo_value *mw__hlo_value(hlo_state *s, uint64_t hash, bool make)
     if (!s->value) {
         if (!make) return NULL;
         s->value = mw__zalloc(HLO_NAMES * sizeof *s->value);
-        if (!s->value) return NULL;
+        s->starved = !s->value;
+        if (s->starved) return NULL;
     }
     hlo_value *v = &s->value[hash % HLO_NAMES];
     if (v->hash == hash) return v;
@@ -308,6 +309,7 @@ static mw_status hlo_line(mw_explain *e, void *state, const mw_line *line, bool 
         if (!marked) mw__hlo_tuple(&op);
     } else if (!marked || mw__hlo_is(&op, "parameter"))
         mw__hlo_follow(&op);
+    if (s->starved) return MW_NOMEM();
     return MW_OK;
 }
 

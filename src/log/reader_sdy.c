@@ -441,6 +441,7 @@ static mw_status sdy_line(mw_explain *e, void *state, const mw_line *line, bool 
         if (!h.text || !h.from) return MW_NOMEM();
     }
     *ret_taken = statement(&h) || *ret_taken;
+    if (s->starved) return MW_NOMEM();
     return MW_OK;
 }
 
