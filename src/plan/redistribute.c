@@ -200,8 +200,9 @@ static mw_status add_reduction(mw_plan *plan, const mw_layout *to, const mw_part
     mw_layout reduced = *state(plan);
     for (int i = 0; i < n; i++)
         drop_partial(&reduced, &reduce[i]);
-    mw_plan *best = mw__arena_alloc(arena, 2 * sizeof *best), *trial = best + 1;
+    mw_plan *best = mw__arena_alloc(arena, 2 * sizeof *best);
     if (!best) return MW_NOMEM();
+    mw_plan *trial = best + 1;
     best->nstep = -1;
     copy_plan(trial, plan);
     add_all_reduce(trial, &reduced, reduce, n);
