@@ -31,20 +31,37 @@ class Value:
     def __init__(self, name, shape, hlo=None, own=None):
         self.name, self.shape, self.hlo, self.own = name, shape, hlo, own
         self.dims = None  # an annotation: per dim (axes, open)
+        self.priority = None  # per dim
+
+
+def joined(axes):
+    """`a:(1)2` before `a:(2)2` is `a`: neither system has it otherwise."""
+    out = []
+    for axis in axes:
+        if out and ":(1)" in out[-1] and axis.partition(":")[0] == out[-1].partition(":")[0]:
+            out[-1] = axis.partition(":")[0]
+        else:
+            out.append(axis)
+    return out
 
 
 def annotate(rng, value, mesh, likely):
     """Axes to dims at random, each at most once; None: open and empty everywhere."""
     if rng.random() > likely or not value.shape:
         return
-    axes = [a for a, _ in mesh]
+    axes = []
+    for name, size in mesh:
+        parts = [name + ":(1)2", name + ":(2)%d" % (size // 2)] if size > 2 and rng.random() < 0.15 else [name]
+        axes += parts
     rng.shuffle(axes)
     value.dims = []
     for size in value.shape:
         mine = []
         while axes and rng.random() < 0.45:
             mine.append(axes.pop())
-        value.dims.append((mine, rng.random() < 0.5))
+        value.dims.append((joined(mine), rng.random() < 0.5))
+    if rng.random() < 0.25:  # a closed empty dim has none
+        value.priority = [rng.randrange(3) if axes or is_open else 0 for axes, is_open in value.dims]
 
 
 def hlo_type(shape):
@@ -116,19 +133,35 @@ def make(rng, mesh):
     return params, body
 
 
-def sharding(dims):
-    return "[%s]" % ", ".join("{%s}" % ", ".join(['"%s"' % a for a in axes] + (["?"] if is_open else [])) for axes, is_open in dims)
+def hlo_axis(axis):
+    name, colon, part = axis.partition(":")
+    return '"%s"%s%s' % (name, colon, part)
+
+
+def sharding(value):
+    """The dims of a Shardy annotation."""
+    words = []
+    for d, (axes, is_open) in enumerate(value.dims):
+        priority = "p%d" % value.priority[d] if value.priority and (axes or is_open) else ""
+        words.append("{%s}%s" % (", ".join([hlo_axis(a) for a in axes] + (["?"] if is_open else [])), priority))
+    return "[%s]" % ", ".join(words)
+
+
+def own_annotation(value):
+    dims = value.dims or [([], True)] * len(value.shape)
+    priority = " p(%s)" % ", ".join("%d" % p for p in value.priority) if value.priority else ""
+    return own_type(value.shape, dims) + priority
 
 
 def as_hlo(mesh, params, body, results):
     text = "sdy.mesh @mesh = <[%s]>\nfunc.func @main(" % ", ".join('"%s"=%d' % a for a in mesh)
-    text += ", ".join("%%%s: %s%s" % (p.name, hlo_type(p.shape), " {sdy.sharding = #sdy.sharding<@mesh, %s>}" % sharding(p.dims) if p.dims else "")
+    text += ", ".join("%%%s: %s%s" % (p.name, hlo_type(p.shape), " {sdy.sharding = #sdy.sharding<@mesh, %s>}" % sharding(p) if p.dims else "")
                       for p in params)
     text += ") -> (%s) {\n  %%zero = stablehlo.constant dense<0.0> : tensor<f32>\n" % ", ".join(hlo_type(v.shape) for v in results)
     for v in body:
         head, sign, tail = v.hlo.rpartition(" : ")
         if v.dims:
-            head += " {sdy.sharding = #sdy.sharding_per_value<[<@mesh, %s>]>}" % sharding(v.dims)
+            head += " {sdy.sharding = #sdy.sharding_per_value<[<@mesh, %s>]>}" % sharding(v)
         text += "  %%%s = %s%s%s\n" % (v.name, head, sign, tail)
     return text + "  return %s : %s\n}\n" % (", ".join("%" + v.name for v in results), ", ".join(hlo_type(v.shape) for v in results))
 
@@ -204,7 +237,7 @@ def main():
         used = " ".join(v.own for v in body) + " "
         results = [v for v in body if not re.search(r"%" + v.name + r"\b", used)]
         theirs = run_shardy(as_hlo(mesh, params, body, results), params, body)
-        start = as_own(mesh, params, body, results, lambda v: own_type(v.shape, v.dims or [([], True)] * len(v.shape)))
+        start = as_own(mesh, params, body, results, own_annotation)
         ours = types_of(opt(meshwise, start, "propagate"))
         other = as_own(mesh, params, body, results, lambda v: own_type(v.shape, theirs.get(v.name, [([], False)] * len(v.shape))))
         want = types_of(opt(meshwise, other, "meshes"))
