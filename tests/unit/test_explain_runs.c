@@ -1,7 +1,7 @@
-/* Random programs, run by meshwise and logged as DTensor would log them; the explainer reads that log,
- * and what it says of ops, results, movements and bytes is held against what the run did (its events).
- * On one mesh axis a line is a movement and all must agree; on two a movement may take two lines, and
- * ops, results and the lines' axes are compared.
+/* Random programs, run by meshwise and logged as DTensor would log them; the explainer reads that
+ * log, and what it says of ops, results, movements and bytes is held against what the run did (its
+ * events). On one mesh axis a line is a movement and all must agree; on two a movement may take two
+ * lines, and ops, results and the lines' axes are compared.
  *
  *     test_explain_runs [programs [seed]] */
 #include "run_check.h"
@@ -38,7 +38,7 @@ typedef struct run {
 /* A layout of an [n, n] tensor: each of its dims whole or cut by an axis. */
 static const char *layout_on(uint64_t *seed, const char *mesh, int64_t n, char *to, size_t size)
 {
-    static const char *const cuts[][2] = {{"@x", ""},   {"", "@x"},   {"", ""},     {"@x", "@y"},
+    static const char *const cuts[][2] = {{"@x", ""},   {"", "@x"},   {"", ""},  {"@x", "@y"},
                                           {"@y", "@x"}, {"@x,y", ""}, {"", "@y"}};
     int k = naive_below(seed, strchr(mesh, ',') ? 7 : 3);
     (void)snprintf(to, size, "[%lld%s, %lld%s]", (long long)n, cuts[k][0], (long long)n,
@@ -57,7 +57,8 @@ static mw_status program(void *user)
     for (int i = 0; i < POOL; i++) {
         pool[i] = mw_view(mw_arange((double)(n * n), MW_DTYPE_f32), MW_INTS(n, n));
         EXPECT(pool[i]);
-        EXPECT(mw_mark_sharding(pool[i], NULL, layout_on(&seed, r->mesh, n, layout, sizeof layout)));
+        EXPECT(
+            mw_mark_sharding(pool[i], NULL, layout_on(&seed, r->mesh, n, layout, sizeof layout)));
     }
     for (int i = POOL; i < POOL + STEPS; i++) {
         mw_tensor *a = pool[naive_below(&seed, i)], *b = pool[naive_below(&seed, i)], *out = NULL;
@@ -80,8 +81,8 @@ static mw_status program(void *user)
         }
         EXPECT(out);
         if (naive_below(&seed, 3) == 0)
-            EXPECT(mw_mark_sharding(out, NULL,
-                                    layout_on(&seed, r->mesh, n, layout, sizeof layout)));
+            EXPECT(
+                mw_mark_sharding(out, NULL, layout_on(&seed, r->mesh, n, layout, sizeof layout)));
         pool[i] = out;
     }
     return MW_OK;
