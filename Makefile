@@ -2,7 +2,7 @@
 # (CMakeLists.txt, CMakePresets.json): nothing here that `cmake --preset` could not do.
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
-.PHONY: help setup build model demo test verify bench cases page explain asan tsan fuzz nightly docs install tidy coverage clean
+.PHONY: help setup build model demo test verify bench bench-propagate cases page explain asan tsan fuzz nightly docs install tidy coverage clean
 
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_TIME ?= 60
@@ -17,7 +17,7 @@ built       = @$(configured) && cmake --build $(folder) -j $(JOBS)
 ctest       = ctest --test-dir $(folder) --output-on-failure -j 2
 
 help:                   ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup:                  ## install what building and testing need (apt-get, where it may)
 	@tools/setup build
@@ -42,6 +42,9 @@ bench: build model      ## measure, against bounds measured in the same run
 	build/meshwise bench dispatch
 	build/meshwise bench decode --model $(MODEL)
 	@for bench in build/bench/bench_*; do echo "== $$bench"; $$bench || exit 1; done
+
+bench-propagate: build  ## bytes that 200 random programs move, against the fewest possible
+	build/bench/bench_propagate
 
 cases: build            ## texts to explain: what is right, missing and wrong in each
 	@build/cases tests/cases/*.case

@@ -444,7 +444,7 @@ static mw_status rewrite(reshard *r)
                : r->node[i]->kind == MW_NODE_OP ? write_op(&w, i)
                                                 : write_move(&w, i));
     r->graph->placed = true;
-    return MW_OK;
+    return reshard_asked(r);
 }
 
 mw_status mw__pass_reshard(mw_graph *graph)

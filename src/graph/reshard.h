@@ -94,6 +94,9 @@ MW_NODISCARD mw_status reshard_class(reshard *r, int i, const bool *dies, node_c
 MW_NODISCARD mw_status reshard_ways_of(reshard *r, int i, node_class *c, const int *sets,
                                        const ways **ret);
 
+/* Marks the movements of the graph that somebody asked for. */
+MW_NODISCARD mw_status reshard_asked(reshard *r);
+
 /* Chooses a way for every node. */
 MW_NODISCARD mw_status reshard_search(reshard *r);
 
