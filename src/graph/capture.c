@@ -307,7 +307,22 @@ static mw_status run_function(capture *c, mw_function f, void *user, mw_tensor *
                        : MW_FAIL(MW_ERR_ARG, "the captured function gave no result %d", i);
         MW_TRY(value_of(c, out[i], &result[i]));
     }
-    return mw__graph_results(c->graph, result, nout);
+    return MW_OK;
+}
+
+/* Inputs whose handle stands for another value now: a mark in the function has re-placed it. */
+static mw_status find_replaced(capture *c, mw_tensor *const *in, int nin, mw_ssa **result, int nout)
+{
+    mw_graph *graph = c->graph;
+    graph->replaced = mw__arena_alloc(&graph->arena, (size_t)(nin + 1) * sizeof(int));
+    if (!graph->replaced) return MW_NOMEM();
+    for (int i = 0; i < nin; i++) {
+        mw_ssa *now = in[i]->recorded;
+        if (now->def->kind == MW_NODE_INPUT) continue;
+        graph->replaced[graph->nreplaced] = i;
+        result[nout + graph->nreplaced++] = now;
+    }
+    return MW_OK;
 }
 
 /* Handles from outside stand for nothing any more. */
@@ -326,7 +341,7 @@ void mw__capture_unbind(mw_rank *rank, mw_graph *graph)
 }
 
 static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mesh,
-                             const mw_layout *layout, int nin, int nout)
+                             const mw_layout *layout, int nin, int nout, bool handles)
 {
     int index;
     size_t room = (size_t)(nin + 2 * nout + 1) * sizeof(void *);
@@ -334,19 +349,23 @@ static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mes
     if (!in) return MW_NOMEM();
     MW_TRY(mw__mesh_intern(mesh, &mesh));
     MW_TRY(mw__graph_add_mesh(c->graph, mesh, NULL, &index));
-    mw_ssa **result = mw__arena_zalloc(&c->graph->arena, (size_t)(nout + 1) * sizeof *result);
+    mw_ssa **result =
+        mw__arena_zalloc(&c->graph->arena, (size_t)(nin + nout + 1) * sizeof(mw_ssa *));
     if (!result) return MW_NOMEM();
     mw_scope_begin(c->graph->name);
     c->rank->recorder = &c->recorder;
     mw_status status = make_inputs(c, mesh, layout, nin, in);
     if (status == MW_OK) status = run_function(c, f, user, in, in + nin, result, nout);
+    if (status == MW_OK && handles) status = find_replaced(c, in, nin, result, nout);
+    if (status == MW_OK) status = mw__graph_results(c->graph, result, nout + c->graph->nreplaced);
     c->rank->recorder = NULL;
     (void)mw_scope_end(NULL);
     return status;
 }
 
 mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function f, void *user,
-                      mw_mesh *mesh, const mw_layout *in, int nin, int nout, mw_graph **ret)
+                      mw_mesh *mesh, const mw_layout *in, int nin, int nout, bool handles,
+                      mw_graph **ret)
 {
     if (rank->recorder) return rank->recorder->refuse(rank->recorder, "capture", NULL);
     capture c = {.recorder = {record_call, record_place, record_begin, record_name, record_ints,
@@ -356,7 +375,7 @@ mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function
     rank->site = site;
     MW_TRY(mw__graph_new(name, &c.graph));
     mw__arena_init(&c.arena);
-    mw_status status = capture_all(&c, f, user, mesh, in, nin, nout);
+    mw_status status = capture_all(&c, f, user, mesh, in, nin, nout, handles);
     mw__arena_done(&c.arena);
     release(c.graph);
     if (status == MW_OK) {

@@ -134,8 +134,8 @@ static mw_status capture_version(mw_compiled *c, mw_rank *rank, mw_site site, ve
         layout[i] = in[i]->type->layout;
     }
     mw_mesh *mesh = c->nin ? in[0]->type->mesh : rank->mesh;
-    mw_status status =
-        mw__capture(rank, site, c->name, c->f, c->user, mesh, layout, c->nin, c->nout, &v->graph);
+    mw_status status = mw__capture(rank, site, c->name, c->f, c->user, mesh, layout, c->nin,
+                                   c->nout, true, &v->graph);
     mw__free(layout, (size_t)(c->nin + 1) * sizeof *layout);
     for (mw_node *n = status == MW_OK ? v->graph->first : NULL; n && n->kind == MW_NODE_INPUT;
          n = n->next)
@@ -237,6 +237,23 @@ void mw_compiled_free(mw_compiled *c)
     mw__free(c, sizeof *c);
 }
 
+/* Handles that the function re-places are the caller's: they follow. */
+static mw_status run_and_replace(const mw_compiled *c, mw_rank *rank, const version *v,
+                                 mw_tensor *const *in, mw_tensor **out)
+{
+    mw_tensor *all[64];
+    int n = c->nout + v->graph->nreplaced;
+    if (n > MW_COUNT(all))
+        return MW_FAIL(MW_ERR_UNSUPPORTED, "more than %d results", MW_COUNT(all));
+    MW_TRY(mw__program_run(rank, v->program, in, c->nin, all));
+    memcpy(out, all, (size_t)c->nout * sizeof(mw_tensor *));
+    for (int i = 0; i < v->graph->nreplaced; i++) {
+        all[c->nout + i]->refs++; /* the scope keeps its own */
+        mw__tensor_rebind(rank, in[v->graph->replaced[i]], all[c->nout + i]);
+    }
+    return MW_OK;
+}
+
 mw_status mw_compiled_call_at(mw_site site, mw_compiled *c, mw_tensor *const *in, mw_tensor **out)
 {
     mw_rank *rank = mw__rank_get();
@@ -252,7 +269,8 @@ mw_status mw_compiled_call_at(mw_site site, mw_compiled *c, mw_tensor *const *in
         mw_status status = new_version(c, rank, site, in, &v);
         if (status != MW_OK) return status == MW_ERR_NOMEM ? mw__rank_failed(rank, status) : status;
     }
-    return mw__program_run(rank, v->program, in, c->nin, out);
+    if (!v->graph->nreplaced) return mw__program_run(rank, v->program, in, c->nin, out);
+    return run_and_replace(c, rank, v, in, out);
 }
 
 mw_compiled_facts mw_compiled_facts_get(const mw_compiled *c)
@@ -286,7 +304,7 @@ mw_status mw_capture_at(mw_site site, const char *name, mw_function f, void *use
             status = MW_FAIL(MW_ERR_ARG, "capture: input %d: %s states no dtype", i, in[i]);
     }
     if (status == MW_OK)
-        status = mw__capture(rank, site, name, f, user, mesh, layout, nin, nout, ret);
+        status = mw__capture(rank, site, name, f, user, mesh, layout, nin, nout, false, ret);
     mw__free(layout, (size_t)(nin + 1) * sizeof *layout);
     return status;
 }

@@ -66,25 +66,66 @@ mw_status mw__graph_add_mesh(mw_graph *graph, mw_mesh *mesh, const char *name, i
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-static bool name_taken(const mw_graph *graph, const char *name, const mw_ssa *but)
+/* The place of a name in the table: an open one, a power of two large. */
+static mw_ssa **name_slot(const mw_graph *graph, const char *name)
 {
-    for (int64_t i = 0; i < graph->nvalue; i++)
-        if (graph->value[i] && graph->value[i] != but && strcmp(graph->value[i]->name, name) == 0)
-            return true;
-    return false;
+    uint64_t at = mw__hash(3, name, strlen(name));
+    for (;; at++) {
+        mw_ssa **slot = &graph->by_name[at & (uint64_t)(graph->cap_name - 1)];
+        if (!*slot || strcmp((*slot)->name, name) == 0) return slot;
+    }
 }
 
-/* Numbers are unique by themselves: only names that somebody gives are looked up. */
+static bool name_taken(const mw_graph *graph, const char *name, const mw_ssa *but)
+{
+    const mw_ssa *v = graph->cap_name ? *name_slot(graph, name) : NULL;
+    return v && v != but && graph->value[v->id] == v;
+}
+
+/* Names of values that were renamed or erased stay behind until the table grows. */
+static mw_status keep_name(mw_graph *graph, mw_ssa *value)
+{
+    if (2 * (graph->nname + 1) > graph->cap_name) {
+        int64_t cap = graph->cap_name ? 2 * graph->cap_name : 64;
+        graph->by_name = mw__arena_zalloc(&graph->arena, (size_t)cap * sizeof(mw_ssa *));
+        if (!graph->by_name) {
+            graph->cap_name = 0;
+            return MW_NOMEM();
+        }
+        graph->cap_name = cap;
+        graph->nname = 0;
+        for (int64_t i = 0; i < graph->nvalue; i++) {
+            mw_ssa *v = graph->value[i];
+            if (!v || !v->name || v == value) continue;
+            *name_slot(graph, v->name) = v;
+            graph->nname++;
+        }
+    }
+    mw_ssa **slot = name_slot(graph, value->name);
+    graph->nname += !*slot;
+    *slot = value;
+    return MW_OK;
+}
+
+/* The name, or with a number behind it what nobody has. */
 static mw_status name_value(mw_graph *graph, mw_ssa *value, const char *name)
 {
-    if (!name) {
-        value->name = mw__arena_printf(&graph->arena, "%d", value->id);
-        return value->name ? MW_OK : MW_NOMEM();
+    const char *base = name ? mw__arena_strndup(&graph->arena, name, strlen(name))
+                            : mw__arena_printf(&graph->arena, "%d", value->id);
+    const char *own = base;
+    for (int k = 2; own && name_taken(graph, own, value); k++)
+        own = mw__arena_printf(&graph->arena, "%s_%d", base, k);
+    if (!own) return MW_NOMEM();
+    mw_ssa **old = value->name && graph->cap_name ? name_slot(graph, value->name) : NULL;
+    if (old && *old == value) { /* its old name is free, and leads on to others in the table */
+        mw_ssa *ghost = mw__arena_zalloc(&graph->arena, sizeof *ghost);
+        if (!ghost) return MW_NOMEM();
+        ghost->name = value->name;
+        ghost->id = value->id;
+        *old = ghost;
     }
-    value->name = mw__arena_strndup(&graph->arena, name, strlen(name));
-    for (int k = 2; value->name && name_taken(graph, value->name, value); k++)
-        value->name = mw__arena_printf(&graph->arena, "%s_%d", name, k);
-    return value->name ? MW_OK : MW_NOMEM();
+    value->name = own;
+    return keep_name(graph, value);
 }
 
 mw_status mw__ssa_rename(mw_graph *graph, mw_ssa *value, const char *name)

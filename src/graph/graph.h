@@ -114,8 +114,13 @@ struct mw_graph {
     mw_node *first, *last;
     mw_ssa **value; /* [nvalue] by id; an erased value's place is NULL */
     int64_t nvalue, cap_value;
+    mw_ssa **by_name; /* [cap_name] graph.c's */
+    int64_t nname, cap_name;
     mw_ssa **result; /* [nresult] */
     int nresult;
+    int *replaced; /* [nreplaced] parameters whose handle a mark re-placed: their values then are
+                      the last of `result`, for callers whose handles must follow */
+    int nreplaced;
     int64_t nnode;
     bool placed; /* every value lies as its layout says: after `reshard` */
     mw_str text; /* what mw_graph_text has given out */

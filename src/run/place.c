@@ -139,8 +139,7 @@ static mw_status place(mw_rank *rank, const char *op, mw_tensor *t, mw_redist *r
     return mw__rank_failed(rank, status);
 }
 
-/* The handle takes over what `from` holds. */
-static void rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from)
+void mw__tensor_rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from)
 {
     mw_storage *old = t->storage;
     t->type = from->type;
@@ -156,7 +155,7 @@ static mw_tensor *mark(mw_rank *rank, mw_tensor *t, mw_redist *redist)
     if (redist->plan.nstep == 0) return t;
     mw_tensor *placed;
     if (place(rank, "mark_sharding", t, redist, &placed) != MW_OK) return NULL;
-    rebind(rank, t, placed);
+    mw__tensor_rebind(rank, t, placed);
     return t;
 }
 
@@ -206,7 +205,7 @@ mw_status mw__tensor_replace(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const m
         say_where(rank, reason->op, t);
         return mw__rank_failed(rank, status);
     }
-    rebind(rank, t, placed);
+    mw__tensor_rebind(rank, t, placed);
     return MW_OK;
 }
 
@@ -291,7 +290,7 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
         (void)mw__rank_failed(rank, MW_ERR_NOMEM);
         return NULL;
     }
-    rebind(rank, out, placed);
+    mw__tensor_rebind(rank, out, placed);
     return out;
 }
 

@@ -227,6 +227,9 @@ const char *mw__chain_text(const mw_rank *rank, char *to, int size);
 MW_NODISCARD mw_status mw__layout_for(mw_mesh *mesh, const mw_tensor *t, const char *text,
                                       mw_layout *ret);
 
+/* The handle takes over what `from` holds, whose reference it uses up. */
+void mw__tensor_rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from);
+
 /* Where the layout can be said on the launch's own mesh, of the same ranks, it is: tensors that
  * programs place on several meshes can then meet in one op. */
 void mw__home_layout(const mw_rank *rank, mw_mesh **mesh, mw_layout *layout);

@@ -14,11 +14,10 @@ typedef struct net {
 
 static mw_tensor *counted(const char *name, int64_t rows, int64_t cols, const char *layout)
 {
-    static float data[ROWS * HIDDEN * COLS];
+    float data[HIDDEN * COLS];
     int64_t shape[2] = {rows, cols};
-    float *at = data;
     for (int64_t i = 0; i < rows * cols; i++)
-        at[i] = (float)((i * 7 + (int64_t)strlen(name)) % 11 - 5) / 4;
+        data[i] = (float)((i * 7 + (int64_t)strlen(name)) % 11 - 5) / 4;
     mw_tensor *t = mw_from_data(MW_DTYPE_f32, shape, 2, data, NULL, layout);
     return mw_tensor_ref(mw_tensor_name(t, name));
 }
@@ -35,16 +34,12 @@ static mw_status forward(void *user, mw_tensor *const *in, mw_tensor **out)
     return out[0] && out[1] ? MW_OK : mw_last_error()->code;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* `data` above is shared by the ranks */
-
 static mw_status make(net *n, mw_tensor **x)
 {
-    (void)pthread_mutex_lock(&lock);
     n->w1 = counted("w1", HIDDEN, COLS, "[16@tp, 12]");
     n->w2 = counted("w2", COLS, HIDDEN, "[12, 16@tp]");
     n->sum = counted("sum", ROWS, COLS, "replicated");
     *x = counted("x", ROWS, COLS, "replicated");
-    (void)pthread_mutex_unlock(&lock);
     return *x ? MW_OK : mw_last_error()->code;
 }
 
@@ -150,6 +145,46 @@ static mw_status again(void *user)
     return drop(&n, x);
 }
 
+/* A mark in the function re-places the caller's handle, compiled as op by op. */
+static mw_status marks_input(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    (void)user;
+    mw_tensor *before = mw_mul_scalar(in[0], 2);
+    (void)mw_mark_sharding(in[0], NULL, "[8@tp, 12]");
+    out[0] = mw_add(before, in[0], 1);
+    return out[0] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status replaces_handles(void *user)
+{
+    (void)user;
+    mw_tensor *a = counted("a", ROWS, COLS, "[8, 12@tp]"),
+              *b = counted("a", ROWS, COLS, "[8, 12@tp]");
+    mw_tensor *x, *y;
+    float one[ROWS * COLS], two[ROWS * COLS];
+    mw_compiled *c;
+    EXPECT(a && b);
+    EXPECT_OK(mw_compile("marks_input", marks_input, NULL, 1, 1, &c));
+    for (int round = 0; round < 2; round++) {
+        EXPECT_OK(marks_input(NULL, &a, &x));
+        EXPECT_OK(mw_compiled_call(c, &b, &y));
+        EXPECT(mw_layout_equal(mw_tensor_layout(a), mw_tensor_layout(b)));
+        EXPECT_HAS(run_layout(b), "8@tp");
+        EXPECT_OK(mw_read(b, MW_DTYPE_f32, two, sizeof two));
+        EXPECT_OK(mw_read(a, MW_DTYPE_f32, one, sizeof one));
+        EXPECT(memcmp(one, two, sizeof one) == 0);
+        EXPECT_OK(mw_read(x, MW_DTYPE_f32, one, sizeof one));
+        EXPECT_OK(mw_read(y, MW_DTYPE_f32, two, sizeof two));
+        EXPECT(memcmp(one, two, sizeof one) == 0);
+    }
+    EXPECT_INT(mw_compiled_facts_get(c).compilations, 2);
+    EXPECT_HAS(mw_compiled_facts_get(c).why, "input 0 (a) was f32[8, 12@tp], is f32[8@tp, 12]");
+    mw_compiled_free(c);
+    mw_tensor_unref(a);
+    mw_tensor_unref(b);
+    return MW_OK;
+}
+
 static mw_status asks(void *user, mw_tensor *const *in, mw_tensor **out)
 {
     double value;
@@ -214,6 +249,12 @@ static void test_again(void **state)
     run_on("tp=2", again);
 }
 
+static void test_replaces_handles(void **state)
+{
+    (void)state;
+    run_on("tp=2", replaces_handles);
+}
+
 static void test_refuses_values(void **state)
 {
     (void)state;
@@ -229,8 +270,11 @@ static void test_other_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_three_ways),    cmocka_unit_test(test_keeps_results),
-        cmocka_unit_test(test_again),         cmocka_unit_test(test_refuses_values),
+        cmocka_unit_test(test_three_ways),
+        cmocka_unit_test(test_keeps_results),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_refuses_values),
+        cmocka_unit_test(test_replaces_handles),
         cmocka_unit_test(test_other_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
