@@ -16,7 +16,7 @@ static int64_t bytes_of(const mw_graph *graph)
 
 int main(int argc, char **argv)
 {
-    int programs = argc > 1 ? atoi(argv[1]) : 200, same = 0;
+    int programs = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 200, same = 0;
     brute_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     bool verbose = argc > 3;
     double worst = 1;

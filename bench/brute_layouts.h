@@ -389,7 +389,7 @@ static void brute_from(brute_search *s, int at, const uint16_t *held, int64_t co
 }
 
 /* The fewest bytes that all ranks together must receive to run the program. */
-static int64_t brute_least(const brute_graph *g)
+static inline int64_t brute_least(const brute_graph *g)
 {
     brute_search *s = calloc(1, sizeof *s);
     if (!s) return -1;

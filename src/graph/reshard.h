@@ -1,8 +1,11 @@
 /* reshard, inside: what its files share. Layouts are numbers of `moves`; the copies that there are
  * of a value are a set of such numbers, and sets are numbers too.
  *
+ *     reshard_sets.c     sets of copies by number, and what lies between two
+ *     reshard_class.c    nodes that are alike
  *     reshard_ways.c     the ways to run one node, its operands' copies given, with their prices
  *     reshard_search.c   one way for each node, the least sum over the graph
+ *     reshard_asked.c    which movements somebody asked for
  *     reshard.c          what is fixed, what is free; the graph rewritten */
 #ifndef GRAPH_RESHARD_H
 #define GRAPH_RESHARD_H
@@ -43,7 +46,14 @@ typedef struct ways {
 enum { RESHARD_OTHERS = 3 };
 
 /* Nodes that are alike have the same ways. */
-typedef struct node_class node_class;
+typedef struct node_class {
+    int number;
+    uint64_t hash;
+    mw_node *node; /* one that is so; NULL: a result */
+    mw_ssa *result;
+    bool *dies;
+    const mw_layout **want; /* [nout] how results would be liked; NULL: no matter */
+} node_class;
 
 typedef struct value_state {
     int initial; /* the set of an input or a constant; else -1 */
@@ -99,6 +109,10 @@ MW_NODISCARD mw_status reshard_asked(reshard *r);
 
 /* Chooses a way for every node. */
 MW_NODISCARD mw_status reshard_search(reshard *r);
+
+/* Is the value read, or a result? Which operand before k is the same value (k: none)? */
+bool reshard_used(const reshard *r, const mw_ssa *v);
+int reshard_first_like(const mw_node *node, int k);
 
 int reshard_nin(const reshard *r, int i);
 mw_ssa *reshard_in(const reshard *r, int i, int k);

@@ -9,7 +9,7 @@ static bool same_set(const copies *a, const copies *b)
 
 static uint64_t hash_set(const copies *c)
 {
-    return mw__hash(c->free | c->pinned << 1, c->at, (size_t)c->n * sizeof c->at[0]);
+    return mw__hash((uint64_t)(c->free + 2 * c->pinned), c->at, (size_t)c->n * sizeof c->at[0]);
 }
 
 static mw_status grow_slots(reshard *r)

@@ -7,174 +7,12 @@
 
 enum { MOST_TUPLES = 8, WORK_OF_WAY = 100, WORK_OF_PARTS = 20000 };
 
-struct node_class {
-    int number;
-    uint64_t hash;
-    mw_node *node; /* one that is so; NULL: a result */
-    mw_ssa *result;
-    bool *dies;
-    const mw_layout **want; /* [nout] how results would be liked; NULL: no matter */
-    node_class *next;
-};
-
 typedef struct known_ways {
     uint64_t hash;
     const node_class *class;
     int *set;
     ways ways;
 } known_ways;
-
-int reshard_nin(const reshard *r, int i)
-{
-    return r->node[i] ? r->node[i]->nin : 1;
-}
-
-mw_ssa *reshard_in(const reshard *r, int i, int k)
-{
-    return r->node[i] ? r->node[i]->in[k] : r->result[i];
-}
-
-/* ---- classes ----------------------------------------------------------------------------------
- */
-
-static bool is_used(const reshard *r, const mw_ssa *v)
-{
-    return r->value[v->id].uses > 0 || r->is_result[v->id];
-}
-
-/* Which operand before k is the same value; k itself where none is. */
-static int first_like(const mw_node *node, int k)
-{
-    int first = 0;
-    while (node->in[first] != node->in[k])
-        first++;
-    return first;
-}
-
-static uint64_t hash_value(uint64_t h, const mw_ssa *v)
-{
-    uint64_t bits[2] = {mw__layout_hash(&v->layout),
-                        (uint64_t)v->stated | (uint64_t)v->mutated << 1};
-    for (int d = 0; d < v->layout.ndim; d++)
-        bits[1] = bits[1] << 1 | v->layout.dim[d].open;
-    return mw__hash(h, bits, sizeof bits);
-}
-
-static uint64_t hash_node(const reshard *r, const mw_node *node, const bool *dies)
-{
-    uint64_t h = mw__hash((uint64_t)node->kind, &node->op, sizeof node->op);
-    for (int i = 0; i < node->narg; i++) {
-        const mw_arg *a = &node->arg[i];
-        h = mw__hash(h, &a->kind, sizeof a->kind);
-        h = mw__hash(h, &a->i, sizeof a->i);
-        h = mw__hash(h, &a->f, sizeof a->f);
-        if (a->kind == MW_ARG_INTS) h = mw__hash(h, a->ints, (size_t)a->count * sizeof *a->ints);
-        if (a->kind == MW_ARG_STR) h = mw__hash(h, a->s, strlen(a->s));
-    }
-    for (int i = 0; i < node->nin; i++) {
-        int like[3] = {first_like(node, i), node->in[i]->mutated, dies[i]};
-        h = mw__hash(h, &node->in_meta[i].dtype, sizeof node->in_meta[i].dtype);
-        h = mw__hash(h, node->in_meta[i].shape,
-                     (size_t)node->in_meta[i].ndim * sizeof node->in_meta[i].shape[0]);
-        h = mw__hash(h, like, sizeof like);
-    }
-    for (int i = 0; i < node->nout; i++) {
-        int used = is_used(r, node->out[i]);
-        h = hash_value(mw__hash(h, &used, sizeof used), node->out[i]);
-    }
-    return h;
-}
-
-static bool same_arg(const mw_arg *a, const mw_arg *b)
-{
-    if (a->kind != b->kind || a->count != b->count || a->first != b->first || a->i != b->i ||
-        memcmp(&a->f, &b->f, sizeof a->f) != 0)
-        return false;
-    if (a->kind == MW_ARG_INTS)
-        return memcmp(a->ints, b->ints, (size_t)a->count * sizeof *a->ints) == 0;
-    return a->kind != MW_ARG_STR || strcmp(a->s, b->s) == 0;
-}
-
-static bool same_value(const mw_ssa *a, const mw_ssa *b)
-{
-    if (a->stated != b->stated || a->mutated != b->mutated ||
-        !mw_layout_equal(&a->layout, &b->layout))
-        return false;
-    for (int d = 0; d < a->layout.ndim; d++)
-        if (a->layout.dim[d].open != b->layout.dim[d].open) return false;
-    return true;
-}
-
-static bool alike(const reshard *r, const node_class *c, const mw_node *b, const bool *dies)
-{
-    const mw_node *a = c->node;
-    if (!a || a->kind != b->kind || a->op != b->op || a->narg != b->narg || a->nin != b->nin ||
-        a->nout != b->nout || a->step != b->step)
-        return false;
-    for (int i = 0; i < a->narg; i++)
-        if (!same_arg(&a->arg[i], &b->arg[i])) return false;
-    for (int i = 0; i < a->nin; i++) {
-        const mw_meta *p = &a->in_meta[i], *q = &b->in_meta[i];
-        if (p->dtype != q->dtype || p->ndim != q->ndim || dies[i] != c->dies[i] ||
-            first_like(a, i) != first_like(b, i) || a->in[i]->mutated != b->in[i]->mutated ||
-            memcmp(p->shape, q->shape, (size_t)p->ndim * sizeof p->shape[0]) != 0)
-            return false;
-    }
-    for (int i = 0; i < a->nout; i++)
-        if (is_used(r, a->out[i]) != is_used(r, b->out[i]) || !same_value(a->out[i], b->out[i]))
-            return false;
-    return true;
-}
-
-static mw_status grow_classes(reshard *r)
-{
-    int64_t cap = r->cap_known, more = cap ? 2 * cap : 128;
-    node_class **old = r->known;
-    node_class **slot = mw__arena_zalloc(&r->arena, (size_t)more * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    for (int64_t i = 0; i < cap; i++) {
-        if (!old[i]) continue;
-        uint64_t at = old[i]->hash % (uint64_t)more;
-        while (slot[at])
-            at = (at + 1) % (uint64_t)more;
-        slot[at] = old[i];
-    }
-    r->known = slot;
-    r->cap_known = more;
-    return MW_OK;
-}
-
-static mw_status new_class(reshard *r, int i, const bool *dies, uint64_t hash, node_class **ret)
-{
-    mw_node *node = r->node[i];
-    int nin = reshard_nin(r, i), nout = node ? node->nout : 0;
-    node_class *c = mw__arena_zalloc(&r->arena, sizeof *c);
-    bool *kept = mw__arena_alloc(&r->arena, (size_t)nin + 1);
-    const mw_layout **want = mw__arena_zalloc(&r->arena, (size_t)(nout + 1) * sizeof *want);
-    if (!c || !kept || !want) return MW_NOMEM();
-    memcpy(kept, dies, (size_t)nin);
-    *c = (node_class){r->nclass++, hash, node, r->result[i], kept, want, NULL};
-    for (int k = 0; k < nout; k++)
-        if (mw__layout_axes(&node->out[k]->layout)) want[k] = &node->out[k]->layout;
-    *ret = c;
-    return MW_OK;
-}
-
-mw_status reshard_class(reshard *r, int i, const bool *dies, node_class **ret)
-{
-    if (!r->node[i]) return new_class(r, i, dies, 0, ret);
-    if (2 * r->nknown >= r->cap_known) MW_TRY(grow_classes(r));
-    uint64_t hash = hash_node(r, r->node[i], dies), at = hash % (uint64_t)r->cap_known;
-    for (; r->known[at]; at = (at + 1) % (uint64_t)r->cap_known)
-        if (r->known[at]->hash == hash && alike(r, r->known[at], r->node[i], dies)) {
-            *ret = r->known[at];
-            return MW_OK;
-        }
-    MW_TRY(new_class(r, i, dies, hash, ret));
-    r->known[at] = *ret;
-    r->nknown++;
-    return MW_OK;
-}
 
 /* ---- one way ----------------------------------------------------------------------------------
  */
@@ -245,7 +83,7 @@ static mw_status bring(builder *b, node_way *w, int k)
 {
     reshard *r = b->r;
     const mw_node *node = b->class->node;
-    int first = node ? first_like(node, k) : k;
+    int first = node ? reshard_first_like(node, k) : k;
     int set = first == k ? b->sets[k] : w->after[first];
     copies c = r->set[set];
     mw_price price;
@@ -279,7 +117,7 @@ static mw_status make(builder *b, node_way *w, int k)
     if (w->target[k] >= 0) {
         const mw_route *move;
         MW_TRY(mw__moves_get(&r->moves, w->out[k], w->target[k], &move));
-        if (is_used(r, v)) mw__price_add(&w->cost.price, &move->price);
+        if (reshard_used(r, v)) mw__price_add(&w->cost.price, &move->price);
         c.at[0] = w->target[k];
         MW_TRY(mw__moves_get(&r->moves, w->target[k], w->out[k], &move));
         if (move->price.bytes > 0 && !c.pinned) c.at[c.n++] = w->out[k];
@@ -487,7 +325,7 @@ static mw_status cut_results(builder *b, const mw_layout *now, mw_layout whole)
     uint32_t terms = mw__layout_partial_axes(now),
              free_axes = axes & ~mw__layout_axes(&whole) & ~terms;
     for (int d = 0; d < now->ndim; d++)
-        for (int e = -1; e < now->ndim; e++) { /* copies are cut on e; -1: not at all */
+        for (int e = -1; e < (b->r->wide ? now->ndim : 0); e++) { /* copies are cut on e; -1: no */
             mw_layout cut = whole;
             bool fits = true;
             for (int a = 0; e >= 0 && a < mesh->naxis; a++)
@@ -546,7 +384,8 @@ static mw_status makes_needless(const builder *b, const node_way *a, const node_
     *ret = false;
     for (int k = 0; k < b->nout + b->nin; k++) {
         bool in = k >= b->nout;
-        if (in ? b->class->dies[k - b->nout] : !is_used(b->r, b->class->node->out[k])) continue;
+        if (in ? b->class->dies[k - b->nout] : !reshard_used(b->r, b->class->node->out[k]))
+            continue;
         mw_price gap;
         if (in)
             MW_TRY(reshard_gap(b->r, a->after[k - b->nout], other->after[k - b->nout], &gap));

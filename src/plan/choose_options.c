@@ -246,7 +246,8 @@ static mw_dim letter_cut(const chooser *c, int l, uint32_t axes)
     for (int i = 0; i < c->nin; i++) {
         if (!(c->operand[i].letters >> l & 1)) continue;
         const mw_dim *now = &c->operand[i].by_letter[l];
-        mw_dim dim = mw__dim_without(c->mesh, now, ~axes);
+        mw_dim dim = *now; /* canonical: what loses nothing stays so */
+        if (mw__dim_axes(now) & ~axes) dim = mw__dim_without(c->mesh, now, ~axes);
         append_axes(c, &dim, axes & ~mw__dim_axes(&dim));
         int64_t voice = 0;
         for (int j = 0; j < c->nin; j++)
