@@ -10,7 +10,7 @@ typedef struct target {
     const char *name;
     mw_notation notation;
     const char *before, *between, *after; /* a tensor's name and words stand between these */
-    const char *remark; /* before a line that only people read */
+    const char *remark;                   /* before a line that only people read */
 } target;
 
 static const target targets[] = {
@@ -33,14 +33,16 @@ mw_status graph_export_check(const char *name)
     return mw_error_set(MW_ERR_ARG, "--to %.40s: expected dtensor, torch_xla, jax or shardy", name);
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ------------------------------------------------------------------------------------
+ */
 
 /* `S(0)R` as `Shard(0), Replicate()`. */
 static void placements(const char *text, char *to, size_t size)
 {
     static const struct {
         const char *word, *says;
-    } words[] = {{"_S(", "_StridedShard("}, {"S(", "Shard("}, {"P(", "Partial("}, {"R", "Replicate("}};
+    } words[] = {
+        {"_S(", "_StridedShard("}, {"S(", "Shard("}, {"P(", "Partial("}, {"R", "Replicate("}};
     size_t n = 0;
     to[0] = 0;
     while (*text && n + 64 < size) {
@@ -105,7 +107,8 @@ static void mesh_words(const target *t, const mw_mesh *mesh, char *to, size_t si
         (void)snprintf(to, size, "sdy.mesh @mesh = <[%s]>", sdy);
 }
 
-/* ---- the page --------------------------------------------------------------------------------- */
+/* ---- the page ---------------------------------------------------------------------------------
+ */
 
 static json_t *row_of(const target *t, const mw_parameter *p)
 {

@@ -100,10 +100,9 @@ static json_t *memory_object(const graph_state *g, const mw_graph *graph, const 
         if (mw_graph_peak_bytes(graph, r, &peak) != MW_OK) peak = -1;
         if (weights[r] > most) most = weights[r];
         if (peak > peak_most) peak_most = peak;
-        (void)json_array_append_new(each,
-                                    json_pack("{s:i, s:I, s:I}", "rank", r, "parameter_bytes",
-                                              (json_int_t)weights[r], "peak_bytes",
-                                              (json_int_t)peak));
+        (void)json_array_append_new(each, json_pack("{s:i, s:I, s:I}", "rank", r, "parameter_bytes",
+                                                    (json_int_t)weights[r], "peak_bytes",
+                                                    (json_int_t)peak));
     }
     return json_pack("{s:I, s:I, s:o}", "parameter_bytes", (json_int_t)most, "peak_bytes",
                      (json_int_t)peak_most, "ranks", each);
@@ -129,7 +128,8 @@ json_t *graph_object(const graph_state *g, mw_graph *graph)
         recv, "recv_bytes_total", total, "memory", memory_object(g, graph, weights));
 }
 
-/* ---- for people ------------------------------------------------------------------------------- */
+/* ---- for people -------------------------------------------------------------------------------
+ */
 
 static const char *text_of(json_t *o, const char *key)
 {
@@ -223,7 +223,8 @@ static void print_moves(json_t *moves)
 
 void graph_print(const graph_state *g)
 {
-    json_t *o = g->object, *comm = json_object_get(o, "comm"), *memory = json_object_get(o, "memory");
+    json_t *o = g->object, *comm = json_object_get(o, "comm"),
+           *memory = json_object_get(o, "memory");
     printf("%s on %s: %s of %.0f token%s, %d nodes captured, %.0f compiled, in %.0f ms\n",
            text_of(o, "model"), text_of(o, "mesh"), g->prompt == 1 ? "one step" : "a prompt",
            number_of(o, "tokens"), g->prompt == 1 ? "" : "s", g->captured,

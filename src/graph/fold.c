@@ -26,15 +26,14 @@ static mw_status run_kernel(const mw_node *n, const mw_view *in, int nth, mw_are
     for (int i = 0; i < n->nout; i++) {
         mw_meta meta = mw__ssa_meta(n->out[i]);
         mw__view_set(&out[i], meta.dtype, meta.ndim, meta.shape);
-        out[i].data = mw__arena_zalloc(arena, (size_t)mw__view_count(&out[i]) *
-                                                      (size_t)mw_dtype_size(meta.dtype) +
-                                                  1);
+        out[i].data = mw__arena_zalloc(
+            arena, (size_t)mw__view_count(&out[i]) * (size_t)mw_dtype_size(meta.dtype) + 1);
         if (!out[i].data) return MW_NOMEM();
     }
     mw_arena scratch;
     mw__arena_init(&scratch);
-    mw_kernel_call k = {.call = &call, .nin = n->nin, .nout = n->nout, .in = in, .out = out,
-                        .scratch = &scratch};
+    mw_kernel_call k = {
+        .call = &call, .nin = n->nin, .nout = n->nout, .in = in, .out = out, .scratch = &scratch};
     mw_status status = n->op->kernel(&k);
     mw__arena_done(&scratch);
     *ret = out[nth];
@@ -85,8 +84,7 @@ mw_status mw__fold_ints(const mw_ssa *value, mw_arena *arena, const int64_t **re
     int64_t *ints = mw__arena_alloc(arena, (size_t)(n + 1) * sizeof *ints);
     if (!ints) return MW_NOMEM();
     for (int64_t i = 0; i < n; i++)
-        ints[i] =
-            mw__element_get_i64((char *)view.data + i * view.stride[0] * size, view.dtype);
+        ints[i] = mw__element_get_i64((char *)view.data + i * view.stride[0] * size, view.dtype);
     *ret = ints;
     *ret_count = (int)n;
     return MW_OK;

@@ -14,7 +14,8 @@ mw_tensor *mw_clear_sharding_at(mw_site site, mw_tensor *t)
         open.dim[d].open = 1;
     }
     mw_rank *rank = mw__rank_get();
-    /* Op by op a tensor lies somewhere, and stays there; what is taken down is free from here on. */
+    /* Op by op a tensor lies somewhere, and stays there; what is taken down is free from here on.
+     */
     if (!rank || !rank->recorder) return rank ? t : NULL;
     open.npartial = 0;
     memset(open.partial, 0, sizeof open.partial);
@@ -71,8 +72,9 @@ mw_tensor *mw_enable_manual_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mes
     mw_tensor *placed = mw_redistribute_at(site, t, mesh, layout), *own;
     if (!placed) return NULL;
     if (placed->type->layout.npartial) {
-        (void)MW_FAIL(MW_ERR_LAYOUT, "enable_manual_sharding: %s is partial: a rank's term is no "
-                                     "value",
+        (void)MW_FAIL(MW_ERR_LAYOUT,
+                      "enable_manual_sharding: %s is partial: a rank's term is no "
+                      "value",
                       layout);
         return NULL;
     }

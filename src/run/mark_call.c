@@ -41,12 +41,14 @@ bool mw__mark_named(const char *name)
     return false;
 }
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors -----------------------------------------------------------------------------------
+ */
 
 /* The reason with its argument, position, value and the declaration. */
-static mw_status refuse(const mw_schema *schema, int pos, const char *value, const char *format, ...)
-    MW_PRINTF(4, 5);
-static mw_status refuse(const mw_schema *schema, int pos, const char *value, const char *format, ...)
+static mw_status refuse(const mw_schema *schema, int pos, const char *value, const char *format,
+                        ...) MW_PRINTF(4, 5);
+static mw_status refuse(const mw_schema *schema, int pos, const char *value, const char *format,
+                        ...)
 {
     char why[400];
     va_list list;
@@ -62,7 +64,8 @@ static mw_status refuse(const mw_schema *schema, int pos, const char *value, con
     return status;
 }
 
-/* ---- literals --------------------------------------------------------------------------------- */
+/* ---- literals ---------------------------------------------------------------------------------
+ */
 
 enum { MARK_AXES = MW_MESH_AXES };
 
@@ -109,7 +112,8 @@ static bool read_literal(const char *text, bool names, literal *ret)
     return *at == close && *skip(at + 1) == 0;
 }
 
-/* ---- the arguments ---------------------------------------------------------------------------- */
+/* ---- the arguments ----------------------------------------------------------------------------
+ */
 
 typedef struct reader {
     const mw_schema *schema;
@@ -142,7 +146,8 @@ static mw_status read_shape(reader *r)
     const mw_arg *a = arg_named(r, "mesh_shape", &pos);
     if (a->kind == MW_ARG_STR) {
         if (!read_literal(a->s, false, &r->shape) || r->shape.n < 0)
-            return refuse(r->schema, pos, value_text(r, a), "expected a tuple of sizes, as '(2, 4)'");
+            return refuse(r->schema, pos, value_text(r, a),
+                          "expected a tuple of sizes, as '(2, 4)'");
     } else {
         if (a->count > MARK_AXES)
             return refuse(r->schema, pos, value_text(r, a), "at most %d axes", MARK_AXES);
@@ -193,12 +198,12 @@ static mw_status read_ids(reader *r)
     r->ids = a->ints;
     r->nids = a->count;
     if (a->count != ranks)
-        return refuse(r->schema, pos, value_text(r, a), "%d device id%s for a mesh of %lld", a->count,
-                      a->count == 1 ? "" : "s", (long long)ranks);
+        return refuse(r->schema, pos, value_text(r, a), "%d device id%s for a mesh of %lld",
+                      a->count, a->count == 1 ? "" : "s", (long long)ranks);
     if (a->count != r->launch->nrank)
         return refuse(r->schema, pos, value_text(r, a),
-                      "%d device ids, and the program runs on %d: a mark names all of them", a->count,
-                      r->launch->nrank);
+                      "%d device ids, and the program runs on %d: a mark names all of them",
+                      a->count, r->launch->nrank);
     bool *seen = mw__arena_zalloc(r->arena, (size_t)a->count + 1);
     if (!seen) return MW_NOMEM();
     for (int i = 0; i < a->count; i++) {
@@ -269,9 +274,8 @@ static mw_status read_spec(const reader *r, const mw_mesh *mesh, const mw_meta *
         return refuse(r->schema, pos, value_text(r, a), "%d entr%s for a tensor of %d dims", n,
                       n == 1 ? "y" : "ies", meta->ndim);
     mw_reading *reading;
-    mw_status status =
-        mw_notation_read(mesh, meta->ndim ? a->s : "P()", meta->ndim, meta->shape, meta->dtype,
-                         &reading);
+    mw_status status = mw_notation_read(mesh, meta->ndim ? a->s : "P()", meta->ndim, meta->shape,
+                                        meta->dtype, &reading);
     if (status != MW_OK) {
         char why[400];
         (void)snprintf(why, sizeof why, "%.390s", mw_last_error()->says);
@@ -280,8 +284,8 @@ static mw_status read_spec(const reader *r, const mw_mesh *mesh, const mw_meta *
     const mw_layout *layout = mw_reading_layout(reading);
     if (layout) *ret = *layout;
     if (!layout)
-        status = refuse(r->schema, pos, value_text(r, a), "no layout on this mesh has these owners: %s",
-                        mw_reading_why(reading));
+        status = refuse(r->schema, pos, value_text(r, a),
+                        "no layout on this mesh has these owners: %s", mw_reading_why(reading));
     mw_reading_free(reading);
     return status;
 }
@@ -295,10 +299,11 @@ static mw_status read_mesh_text(reader *r, const char *text, int pos)
     for (int i = 0; i < 3; i++) {
         at[i] = strstr(text, keys[i]);
         if (!at[i] && i < 2)
-            return refuse(r->schema, pos, text, "expected {'device_ids': [...], 'mesh_shape': "
-                                                "(...), 'axis_names': (...)}");
+            return refuse(r->schema, pos, text,
+                          "expected {'device_ids': [...], 'mesh_shape': "
+                          "(...), 'axis_names': (...)}");
         const char *from = at[i] ? skip(at[i] + strlen(keys[i])) : "None";
-        size_t n = *from == '(' ? strcspn(from, ")") + 1
+        size_t n = *from == '('   ? strcspn(from, ")") + 1
                    : *from == '[' ? strcspn(from, "]") + 1
                                   : strcspn(from, ",}");
         if (n >= sizeof piece[i]) return refuse(r->schema, pos, text, "too long");
@@ -360,7 +365,8 @@ static mw_status read_bound(reader *r, const mw_meta *tensors, mw_mark_call *ret
     return read_spec(r, ret->mesh, meta, &ret->layout);
 }
 
-/* ---- the call --------------------------------------------------------------------------------- */
+/* ---- the call ---------------------------------------------------------------------------------
+ */
 
 /* Tensors where ints are wanted become their values, or what they are called. */
 static mw_status replace_known(const mw_schema *schema, mw_given *given, int n, mw_known_ints known,
@@ -408,8 +414,9 @@ mw_status mw__mark_read(const char *name, const mw_given *given, int ngiven, con
     if (first.code != MW_OK) {
         mw__ctx_get()->error = first;
         if (strstr(first.says, "known only at run time"))
-            mw__error_hint("device ids must be constants when a program is captured; build the mesh "
-                           "once, outside, and pass it");
+            mw__error_hint(
+                "device ids must be constants when a program is captured; build the mesh "
+                "once, outside, and pass it");
     }
     return status;
 }

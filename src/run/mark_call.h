@@ -21,8 +21,8 @@ typedef mw_status (*mw_known_ints)(void *user, int tensor, mw_arena *arena, cons
 /* Is it one of the names of marks.def, with or without its namespace? */
 bool mw__mark_named(const char *name);
 
-/* Reads a call. `tensors` are the caller's; `launch` is the mesh of all ranks. What is wrong is told
- * by argument name and position, with the declaration. */
+/* Reads a call. `tensors` are the caller's; `launch` is the mesh of all ranks. What is wrong is
+ * told by argument name and position, with the declaration. */
 MW_NODISCARD mw_status mw__mark_read(const char *name, const mw_given *given, int ngiven,
                                      const mw_meta *tensors, const mw_mesh *launch,
                                      mw_known_ints known, void *user, mw_arena *arena,

@@ -1,5 +1,5 @@
-/* Fuzz target: any bytes as a program's text. What parses must hold together and print to what parses
- * to the same text; small programs must survive every pass, and hold together after each. */
+/* Fuzz target: any bytes as a program's text. What parses must hold together and print to what
+ * parses to the same text; small programs must survive every pass, and hold together after each. */
 #include "graph/graph.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* mark_sharding as PyTorch/XLA's users know it: its declarations by name, its texts, manual regions,
- * several meshes in one program; the same in programs that run op by op and in captured ones. */
+/* mark_sharding as PyTorch/XLA's users know it: its declarations by name, its texts, manual
+ * regions, several meshes in one program; the same in programs that run op by op and in captured
+ * ones. */
 #include "run_check.h"
 
 static mw_tensor *counted(int64_t rows, int64_t cols)
@@ -22,8 +23,8 @@ static mw_value text(const char *s)
     return s ? (mw_value){.kind = MW_ARG_STR, .as.s = s} : (mw_value){.kind = MW_ARG_NONE};
 }
 
-static mw_status mark(const char *name, mw_tensor *t, mw_value ids, mw_value shape, const char *names,
-                      const char *spec, mw_tensor **ret)
+static mw_status mark(const char *name, mw_tensor *t, mw_value ids, mw_value shape,
+                      const char *names, const char *spec, mw_tensor **ret)
 {
     mw_value args[] = {tensor(t), ids, shape, text(names), text(spec)};
     int n;
@@ -55,7 +56,8 @@ static mw_status declared(void *user)
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         mw_tensor *t = counted(8, 4), *out;
         mw_value shape = calls[i].shape ? text(calls[i].shape) : ints(shape22, 2);
-        if (mark(calls[i].name, t, ints(ids4, 4), shape, calls[i].names, calls[i].spec, &out) != MW_OK)
+        if (mark(calls[i].name, t, ints(ids4, 4), shape, calls[i].names, calls[i].spec, &out) !=
+            MW_OK)
             return run_wrong(__FILE__, __LINE__, "call %zu fails", i);
         char got[128];
         EXPECT(out == t); /* the handle itself is re-placed, whoever keeps the result */
@@ -81,19 +83,47 @@ static mw_status refused(void *user)
         const char *names, *spec, *says[3];
     } calls[] = {
         {symbol, ints(shape22, 2), NULL, "(0, 1)", {"'device_ids' (position 1)", "[u0]", "int[]"}},
-        {ints(two, 2), ints(shape22, 2), NULL, "(0, 1)", {"'device_ids' (position 1)", "[0, 1]", "4"}},
+        {ints(two, 2),
+         ints(shape22, 2),
+         NULL,
+         "(0, 1)",
+         {"'device_ids' (position 1)", "[0, 1]", "4"}},
         {ints(two, 2), ints(shape12, 2), NULL, "(0, 1)", {"'device_ids'", "runs on 4", "all"}},
         {ints(twice, 4), ints(shape22, 2), NULL, "(0, 1)", {"'device_ids'", "id 2", "twice"}},
         {ints(far, 4), ints(shape22, 2), NULL, "(0, 1)", {"'device_ids'", "id 9", "0 to 3"}},
-        {ints(ids4, 4), ints(shape22, 2), "('a',)", "(0, 1)", {"'axis_names' (position 3)", "1 names", "2"}},
+        {ints(ids4, 4),
+         ints(shape22, 2),
+         "('a',)",
+         "(0, 1)",
+         {"'axis_names' (position 3)", "1 names", "2"}},
         {ints(ids4, 4), ints(shape22, 2), "('a', 'a')", "(0, 1)", {"'axis_names'", "'a'", "twice"}},
-        {ints(ids4, 4), ints(shape22, 2), NULL, "(0,)", {"'partition_spec' (position 4)", "1 entry", "2 dims"}},
-        {ints(ids4, 4), ints(shape22, 2), NULL, "(0, 1, None)", {"'partition_spec'", "3 entries", "2 dims"}},
+        {ints(ids4, 4),
+         ints(shape22, 2),
+         NULL,
+         "(0,)",
+         {"'partition_spec' (position 4)", "1 entry", "2 dims"}},
+        {ints(ids4, 4),
+         ints(shape22, 2),
+         NULL,
+         "(0, 1, None)",
+         {"'partition_spec'", "3 entries", "2 dims"}},
         {ints(ids4, 4), ints(shape22, 2), NULL, "(0, 0)", {"'partition_spec'", "twice", "d0"}},
         {ints(ids4, 4), ints(shape22, 2), NULL, "(0, 2)", {"'partition_spec'", "2 axes", "2"}},
-        {ints(ids4, 4), ints(shape22, 2), NULL, "((0, (1,)), None)", {"'partition_spec'", "tuple", "holds"}},
-        {ints(ids4, 4), ints(shape22, 2), "('a', 'b')", "('c', None)", {"'partition_spec'", "'c'", "axis"}},
-        {ints(ids4, 4), text("2 by 2"), "None", "(0, 1)", {"'mesh_shape' (position 2)", "2 by 2", "tuple"}},
+        {ints(ids4, 4),
+         ints(shape22, 2),
+         NULL,
+         "((0, (1,)), None)",
+         {"'partition_spec'", "tuple", "holds"}},
+        {ints(ids4, 4),
+         ints(shape22, 2),
+         "('a', 'b')",
+         "('c', None)",
+         {"'partition_spec'", "'c'", "axis"}},
+        {ints(ids4, 4),
+         text("2 by 2"),
+         "None",
+         "(0, 1)",
+         {"'mesh_shape' (position 2)", "2 by 2", "tuple"}},
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         mw_tensor *t = counted(8, 4), *out;
@@ -103,7 +133,8 @@ static mw_status refused(void *user)
         if (status == MW_OK) return run_wrong(__FILE__, __LINE__, "call %zu is not refused", i);
         for (int k = 0; k < 3; k++)
             if (!strstr(mw_last_error()->says, calls[i].says[k]))
-                return run_wrong(__FILE__, __LINE__, "call %zu does not say %s", i, calls[i].says[k]);
+                return run_wrong(__FILE__, __LINE__, "call %zu does not say %s", i,
+                                 calls[i].says[k]);
         EXPECT_HAS(mw_last_error()->says, "declaration: ");
     }
     mw_error_clear();
@@ -115,8 +146,8 @@ static mw_status ids_from_arange(void *user, mw_tensor *const *in, mw_tensor **o
 {
     (void)user;
     mw_tensor *ids = mw_arange(4, MW_DTYPE_i64), *marked;
-    mw_status status = mark("mark_sharding", in[0], tensor(ids), ints(shape4, 1), NULL, "(0, None)",
-                            &marked);
+    mw_status status =
+        mark("mark_sharding", in[0], tensor(ids), ints(shape4, 1), NULL, "(0, None)", &marked);
     out[0] = mw_mul_scalar(in[0], 2); /* the result of the mark is not looked at */
     return status;
 }
