@@ -50,7 +50,7 @@ static mw_status survey(reshard *r)
 {
     mw_graph *g = r->graph;
     int64_t most = g->nnode + g->nresult + 1;
-    int nop = 0;
+    int nop = 0; /* ops, and what else is wanted */
     r->value = mw__arena_zalloc(&r->arena, (size_t)(g->nvalue + 1) * sizeof *r->value);
     r->is_result = mw__arena_zalloc(&r->arena, (size_t)g->nvalue + 1);
     r->node = mw__arena_zalloc(&r->arena, (size_t)most * sizeof *r->node);
@@ -71,6 +71,10 @@ static mw_status survey(reshard *r)
         else
             r->node[r->nnode++] = n;
         nop += n->kind == MW_NODE_OP;
+        /* an eager call knows nothing of where its result is wanted */
+        if (n->kind == MW_NODE_MARK || n->kind == MW_NODE_STEP) nop += 1;
+        for (int k = 0; k < n->nout && n->kind == MW_NODE_OP; k++)
+            nop += n->out[k]->stated;
     }
     for (int i = 0; i < g->nresult; i++) {
         mw_ssa *v = g->result[i];
