@@ -75,4 +75,25 @@ static mw_status read_all(const char *text)
     return status;
 }
 
+/* Reads each text as often as it allocates, another allocation failing each time: it is told, and
+ * nothing is left behind. */
+static inline void allocations_fail(const char *const *text, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t fail_at = 0, refused = 0;
+        for (bool reached = true; reached;) {
+            mw_fault_allocator fault;
+            mw_fault_allocator_init(&fault, ++fail_at, 0);
+            mw_allocator_use(&fault.allocator);
+            mw_status status = read_all(text[i]);
+            mw_allocator_use(NULL);
+            assert_int_equal(fault.live, 0);
+            reached = fault.count >= fail_at;
+            assert_true(status == MW_OK || (reached && status == MW_ERR_NOMEM));
+            refused += status != MW_OK;
+        }
+        assert_true(refused > 10);
+    }
+}
+
 #endif
