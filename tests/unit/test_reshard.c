@@ -110,6 +110,68 @@ static void test_never_above_shardy(void **state)
     }
 }
 
+/* The same for programs, on x=2, y=4, their results lying anyhow. */
+static void test_programs_never_above_shardy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params, *body;
+        int64_t most;
+    } rows[] = {
+        /* slice and permute the second, add, gather the sum over y */
+        {"%a: f32[32@y, 16], %b: f32[32@x, 16]", "%r = add(%a, %b)", 8 * (512 + 1536)},
+        /* the left by all_to_all, all_reduce over x, slice */
+        {"%a: f32[32@x, 16], %b: f32[16@x, 24]", "%r = mm(%a, %b)", 8 * (512 + 3072)},
+        /* all_reduce over y of the last product alone */
+        {"%x: f32[16@x, 32], %w: f32[32, 64@y], %v: f32[64@y, 32]",
+         "%h = mm(%x, %w)\n  %s = relu(%h)\n  %r = mm(%s, %v)", 8 * 1536},
+        /* two products of one tensor: an all_reduce each */
+        {"%a: f32[32, 16@y], %w: f32[16@y, 24], %v: f32[16, 8@x]",
+         "%p = mm(%a, %w)\n  %q = mm(%a, %v)\n  %s = sum(%q)\n  %r = mul(%p, %s)",
+         8 * (4608 + 768) + 8 * 4},
+        /* slices alone */
+        {"%c: bool[16@x, 8], %a: f32[16, 8@y], %b: f32[16, 8@y]", "%r = where(%c, %a, %b)", 0},
+        /* all_reduce over y of the product, the rest where it lies */
+        {"%a: f32[32@x, 16@y], %w: f32[16@y, 64]",
+         "%p = mm(%a, %w)\n  %h = tanh(%p)\n  %g = t(%h)\n  %v = view(%g, [16, 4, 32])\n"
+         "  %r = sum(%v, [1])",
+         8 * 6144},
+    };
+    for (int i = 0; i < MW_COUNT(rows); i++) {
+        char text[600];
+        (void)snprintf(text, sizeof text,
+                       "mesh @m = [x=2, y=4]\nfunc @f(%s) {\n  %s\n  return %%r\n}\n",
+                       rows[i].params, rows[i].body);
+        mw_graph *graph = resharded(text);
+        if (bytes_of(graph) > rows[i].most)
+            fail_msg("%lld B, and %lld are enough\n%s", (long long)bytes_of(graph),
+                     (long long)rows[i].most, mw_graph_text(graph));
+        mw__graph_free(graph);
+    }
+}
+
+/* A movement for an op tells what else the op could have worked on, and what that moves. */
+static void test_alternatives_stand_on_the_node(void **state)
+{
+    (void)state;
+    mw_graph *graph = resharded("mesh @m = [x=2]\n"
+                                "func @f(%a: f32[4, 16@x], %b: f32[16, 64@x]) {\n"
+                                "  %c = mm(%a, %b)\n  %d = exp(%c)\n  return %d\n}\n");
+    const mw_node *step = graph->first;
+    while (step && step->kind != MW_NODE_STEP)
+        step = step->next;
+    assert_non_null(step);
+    assert_true(step->nalternative > 0);
+    assert_non_null(strstr(step->because, "%a splits k, %b splits n"));
+    for (int i = 0; i < step->nalternative; i++) {
+        const mw_alternative *a = &step->alternative[i];
+        assert_non_null(strstr(a->says, "%a as f32["));
+        assert_non_null(strstr(a->says, ", %b as f32["));
+        assert_true(a->recv_bytes_total >= a->recv_bytes && a->peak_bytes > 0);
+    }
+    mw__graph_free(graph);
+}
+
 /* ---- one op -----------------------------------------------------------------------------------
  */
 
@@ -284,6 +346,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs_move_the_least),
         cmocka_unit_test(test_never_above_shardy),
+        cmocka_unit_test(test_programs_never_above_shardy),
+        cmocka_unit_test(test_alternatives_stand_on_the_node),
         cmocka_unit_test(test_one_op_lies_as_eager),
         cmocka_unit_test(test_it_is_the_same_each_time),
         cmocka_unit_test(test_without_memory),
