@@ -221,6 +221,47 @@ static mw_status eager_way(builder *b, const mw_call_args *call, const mw_layout
     return add_way(b, choice.in, choice.out, choice.parts);
 }
 
+/* What is written cannot stay where it is: it goes where the op can work, and back. */
+static mw_status there_and_back(builder *b, const mw_call_args *call, const mw_layout *const *now)
+{
+    reshard *r = b->r;
+    const mw_node *node = b->class->node;
+    if (now[0]->npartial)
+        return MW_FAIL(MW_ERR_UNSUPPORTED,
+                       "%s writes %%%s in place, which holds terms of a %s: mark it first, so that "
+                       "they are combined",
+                       mw__op_info_of(node->op)->schema.name, node->in[0]->name,
+                       mw__reduce_name((mw_reduce)now[0]->partial[0].kind));
+    MW_TRY(eager_way(b, call, now));
+    if (!b->n) return MW_OK;
+    node_way *w = &b->list[0];
+    const mw_route *back;
+    int home = r->set[b->sets[0]].at[0];
+    MW_TRY(mw__moves_get(&r->moves, w->out[0], home, &back));
+    mw__price_add(&w->cost.price, &back->price);
+    w->there_and_back = true;
+    w->after[0] = b->sets[0];
+    return reshard_set(r, &(copies){.pinned = true, .n = 1, .at = {home}}, &w->made[0]);
+}
+
+/* A view of memory that is written, which would have to move: it would be no view. (reshape may
+ * copy on one rank too, and contiguous promises nothing.) */
+static mw_status moved_view(builder *b, const mw_call_args *call, const mw_layout *const *now)
+{
+    const mw_node *node = b->class->node;
+    if (node->op == mw__op_at(MW_OP_reshape) || node->op == mw__op_at(MW_OP_contiguous))
+        return eager_way(b, call, now);
+    mw_status status =
+        MW_FAIL(MW_ERR_LAYOUT,
+                "%s of %%%s is written in place, and would have to be moved: what it views would "
+                "not change, though it does on one rank",
+                mw__op_info_of(node->op)->schema.name, node->in[0]->name);
+    mw__error_hint("mark %%%s so that the view needs no movement, or write through index_copy_ or "
+                   "where",
+                   node->in[0]->name);
+    return status;
+}
+
 /* For each choice of one copy of every operand what the call could do. */
 static mw_status op_ways(builder *b)
 {
@@ -246,26 +287,10 @@ static mw_status op_ways(builder *b)
         if (k < 0 || r->alone || ++tuples == MOST_TUPLES) break;
     }
     if (b->n || !b->keeps_first) return MW_OK;
-    /* What is written cannot stay where it is: it goes where the op can work, and back. */
     for (int k = 0; k < b->nin; k++)
         now[k] = r->moves.layout[r->set[b->sets[k]].at[0]];
-    if (now[0]->npartial)
-        return MW_FAIL(MW_ERR_UNSUPPORTED,
-                       "%s writes %%%s in place, which holds terms of a %s: mark it first, so that "
-                       "they are combined",
-                       mw__op_info_of(node->op)->schema.name, node->in[0]->name,
-                       mw__reduce_name((mw_reduce)now[0]->partial[0].kind));
     b->keeps_first = false;
-    MW_TRY(eager_way(b, &call, now));
-    if (!b->n) return MW_OK;
-    node_way *w = &b->list[0];
-    const mw_route *back;
-    int home = r->set[b->sets[0]].at[0];
-    MW_TRY(mw__moves_get(&r->moves, w->out[0], home, &back));
-    mw__price_add(&w->cost.price, &back->price);
-    w->there_and_back = true;
-    w->after[0] = b->sets[0];
-    return reshard_set(r, &(copies){.pinned = true, .n = 1, .at = {home}}, &w->made[0]);
+    return mw__node_writes(node) ? there_and_back(b, &call, now) : moved_view(b, &call, now);
 }
 
 /* ---- marks, steps, results --------------------------------------------------------------------
