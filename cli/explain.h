@@ -37,10 +37,18 @@ void explain_done(explained *x);
 int explain_json(const cli_args *args, const explained *x);
 void explain_short(const explained *x, bool all); /* after --all: without what was told */
 void explain_line(const mw_entry *entry);
+void explain_moved(const explained *x);          /* what moved in all, a line */
+int explain_worst(const explained *x, int most); /* problems, a line each; how many lines */
 void explain_problems(const mw_entry *entry);
 void explain_entry(const mw_explain *e, const mw_entry *entry); /* with all facts */
 void explain_answer(const explained *x);
 json_t *explain_answer_json(const explained *x);
+
+/* Questions in words of their own: a mask of what is asked for (0: nothing of it), and the answers:
+ * as text; added to an object, false where memory lacks. */
+unsigned explain_topics(const char *question);
+void explain_topics_text(const explained *x, unsigned asked);
+bool explain_topics_json(const explained *x, unsigned asked, json_t *to);
 MW_NODISCARD mw_status explain_html(const explained *x, const char *text, int64_t length,
                                     const char *path);
 

@@ -279,6 +279,18 @@ static int find(const explained *x, const asked *a, answer *ret)
 static const char cannot[] = "the text and its facts give no answer to this; ask about a line "
                              "(line 3) or a piece of the text (\"[16]\")";
 
+/* What the question asks for in words of its own; nothing where it names a line, a piece of the
+ * text or a fact, which is what it is about then. */
+static unsigned topics(const explained *x, const asked *a, const answer *found, int n)
+{
+    bool piece = a->line > 0;
+    for (int t = 0; t < a->n; t++)
+        piece = piece || a->quoted[t] || strpbrk(a->token[t], "[({") != NULL;
+    bool named = n > 0 && found[0].fact && strchr(found[0].fact->name, ' ') &&
+                 stands_in(x->question, found[0].fact->name);
+    return piece || named ? 0 : explain_topics(x->question);
+}
+
 void explain_answer(const explained *x)
 {
     asked a = {.n = 0};
@@ -286,9 +298,12 @@ void explain_answer(const explained *x)
     int means[MEANINGS];
     read_question(x->question, &a);
     int n = find(x, &a, found), m = find_meanings(&a, means);
-    if (!n && !m) printf("I can't say: %s.\n", cannot);
+    unsigned asked_for = topics(x, &a, found, n);
+    if (!n && !m && !asked_for) printf("I can't say: %s.\n", cannot);
+    explain_topics_text(x, asked_for);
     for (int i = 0; i < n; i++) {
         const mw_fact *f = found[i].fact;
+        if (!f && asked_for && (found[i].entry->collective || found[i].entry->nproblem)) continue;
         printf("line %lld, ", (long long)found[i].entry->first);
         if (f)
             printf("%s%s%s = %s   (%s: %s)\n", found[i].entry->op,
@@ -331,6 +346,10 @@ json_t *explain_answer_json(const explained *x)
         json_decref(general);
         return NULL;
     }
-    return json_pack("{s:o, s:o, s:s}", "found", list, "meanings", general, "says",
-                     n || m ? "" : cannot);
+    unsigned asked_for = topics(x, &a, found, n);
+    json_t *all = json_pack("{s:o, s:o, s:s}", "found", list, "meanings", general, "says",
+                            n || m || asked_for ? "" : cannot);
+    if (!all || explain_topics_json(x, asked_for, all)) return all;
+    json_decref(all);
+    return NULL;
 }

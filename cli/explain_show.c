@@ -72,7 +72,7 @@ static void number(int64_t n, const char *what, const char *after)
     printf("%lld %s%s%s", (long long)n, what, n == 1 ? "" : "s", after);
 }
 
-static void what_moved(const explained *x)
+void explain_moved(const explained *x)
 {
     if (!x->movements) {
         printf("Nothing in it says that anything moved.\n");
@@ -108,7 +108,7 @@ static int passes(const explained *x)
     return told > 0;
 }
 
-static int problems(const explained *x, int most)
+int explain_worst(const explained *x, int most)
 {
     int shown = 0;
     int64_t left = x->problems;
@@ -179,10 +179,10 @@ void explain_short(const explained *x, bool all)
     int left = LINES - 1 - (gone > 1 ? 2 : gone > 0);
     counts(x);
     if (all && x->problems_only) return;
-    left -= problems(x, x->problems_only ? LINES - 2 : PROBLEMS);
+    left -= explain_worst(x, x->problems_only ? LINES - 2 : PROBLEMS);
     if (x->problems_only) return;
     if (mw_explain_entries(x->e)) {
-        what_moved(x);
+        explain_moved(x);
         left -= 1 + passes(x);
     }
     for (int k = 0; k < WORST && x->worst[k] >= 0 && left > 0; k++, left--)

@@ -95,6 +95,34 @@ static bool own_operand(const dt_here *h, const dt_call *call, step *s)
     return s->own;
 }
 
+/* A call that wants an operand moved, where the text does not say which: the one that lies so. */
+static bool only_operand(const dt_here *h, const dt_call *call, step *s)
+{
+    const dt_tensor *found = NULL;
+    const char *name = NULL;
+    int n = 0;
+    for (int i = 0; i < call->narg; i++)
+        for (int k = 0; call->arg[i].tensor && k < call->arg[i].count; k++) {
+            const dt_tensor *t = &call->arg[i].tensor[k];
+            if (s->axis >= t->nplacement ||
+                !same_placement(&t->placement[s->axis], &s->from, t->ndim))
+                continue;
+            found = t;
+            name = mw__dt_arg_name(call, i);
+            n++;
+        }
+    if (n == 1) {
+        s->tensor = *found;
+        s->how = MW_HOW_ASSUMED;
+        s->which = mw__explain_text(h->e, "operand %s of %s", name ? name : "?", call->word);
+        s->evidence =
+            mw__explain_text(h->e, "no other operand of line %lld lies so", (long long)call->line);
+        result_dtype(h, call, name, s);
+    }
+    s->own = n > 0;
+    return s->own;
+}
+
 static void last_result(const dt_here *h, step *s)
 {
     const dt_tensor *t = &h->r->last;
@@ -133,11 +161,15 @@ static void account(const dt_here *h, step *s)
 {
     const dt_call *call = h->r->call;
     if (announced(h, s)) return;
-    if (call && call->needs && own_operand(h, call, s)) {
+    bool named = call && call->nwanted;
+    if (call && call->needs && (named ? own_operand(h, call, s) : only_operand(h, call, s))) {
         mw__fact(s->draft, "on account of", MW_HOW_DERIVED,
                  "it follows that call's output_sharding, whose needs_redistribute is True",
                  "%s itself: preparation of its operands (implicit)", call->word);
-        mw__fact(s->draft, "sure", MW_HOW_DERIVED, "placements and order agree", "high");
+        mw__fact(s->draft, "sure", MW_HOW_DERIVED,
+                 named ? "placements and order agree"
+                       : "placements agree; no redistribute_schema says which operand is meant",
+                 named ? "high" : "medium");
         return;
     }
     last_result(h, s);

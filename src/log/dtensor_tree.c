@@ -155,10 +155,10 @@ static bool has_whole(const dt_call *call, bool *ret_any)
 
 /* The op on local pieces, below itself on whole tensors: these tell how many ranks there are. An
  * operand that was moved lies as the op wants it. */
-static void local_twin(dt_tree *t, const dt_call *call)
+static void local_twin(dt_tree *t, const dt_call *call, int indent)
 {
     tree_frame *op = mw__tree_op_above(t);
-    if (!op || op->ran || strcmp(op->call->word, call->word) != 0) return;
+    if (!op || op->indent >= indent || op->ran || strcmp(op->call->word, call->word) != 0) return;
     op->ran = true; /* what stands deeper after it is not the op's */
     for (int i = 0; i < call->narg && i < op->call->narg; i++) {
         if (call->arg[i].kind != DT_TENSOR || op->call->arg[i].kind != DT_TENSOR) continue;
@@ -174,8 +174,11 @@ static void lost_write(const dt_here *h, dt_tree *t, dt_call *call)
 {
     size_t n = strlen(call->word);
     bool in_place = n > 1 && call->word[n - 1] == '_' && call->word[n - 2] != '_';
-    bool moved = t->first_moved.line && t->first_moved.indent == h->line->indent;
+    const tree_frame *op = mw__tree_op_above(t);
+    bool moved = t->first_moved.line && t->first_moved.indent == h->line->indent &&
+                 t->first_moved.op_line == (op ? op->line : 0);
     int axis;
+    if (op && strcmp(op->call->word, call->word) == 0) return; /* that of the op as a whole tells */
     if (!in_place || !moved || h->first - t->first_moved.line > 8 ||
         !mw__tree_changed(&t->first_moved.from, &t->first_moved.to, &axis))
         return;
@@ -199,7 +202,6 @@ static void lost_write(const dt_here *h, dt_tree *t, dt_call *call)
     mw__draft_weight(d, 70);
     mw__dt_done(h, &a);
     mw__dt_done(h, &b);
-    t->first_moved.line = 0;
 }
 
 static bool tensors_in(const char *at)
@@ -228,10 +230,11 @@ static bool op_line(const dt_here *h, dt_tree *t)
     bool whole = has_whole(call, &any);
     /* an op that makes a tensor out of none, on this rank: part of a tree alone */
     if (!any && !strstr(h->at, ")  ->  ")) return false;
+    if (!whole) local_twin(t, call, h->line->indent); /* before what it closes is told */
     mw__tree_pop(h, t, h->line->indent);
     if (!whole) {
-        local_twin(t, call);
         lost_write(h, t, call);
+        if (t->first_moved.indent == h->line->indent) t->first_moved.line = 0; /* it was for this */
         return true;
     }
     tree_frame *f = mw__tree_push(h, t);

@@ -34,7 +34,10 @@ typedef struct tree_frame {
     bool gathers;           /* one of them is an all_gather */
     int64_t bytes;          /* received per rank, of all its collectives; -1 not known */
     int64_t first_bytes;    /* of the first */
-    int64_t group;          /* ranks of its collectives; 0 not known */
+    const char *first_kind; /* the first's kind and what went into it, where its group waits */
+    int64_t first_in;
+    int64_t group; /* ranks of its collectives; 0 not known */
+    mw_how group_how;
     int ncollective;
     /* of an op */
     bool ran;           /* on pieces: its own line below it was seen */
@@ -88,7 +91,7 @@ typedef struct dt_tree {
     int64_t only; /* the one size of all groups; 0: none seen, -1: several */
     struct {      /* a redistribution of argument 0, for in-place ops */
         int indent;
-        int64_t line;
+        int64_t line, op_line; /* of the op above it; 0: none */
         dt_tensor from, to;
     } first_moved;
 } dt_tree;
@@ -110,6 +113,9 @@ void mw__tree_block_done(tree_block *b);
 bool mw__tree_move_line(const dt_here *h, dt_tree *t);
 void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f);
 bool mw__tree_comm_line(const dt_here *h, dt_tree *t);
+
+/* What a rank of n receives, of the piece that goes in; -1 where piece or n is not known. */
+int64_t mw__tree_received(const char *kind, int64_t piece, int64_t n);
 
 /* ---- sizes ------------------------------------------------------------------------------------
  */

@@ -24,7 +24,7 @@ static const collective collectives[] = {
 };
 
 /* What a rank receives, of the piece that goes in. */
-static int64_t received(const char *kind, int64_t piece, int64_t n)
+int64_t mw__tree_received(const char *kind, int64_t piece, int64_t n)
 {
     int64_t whole = piece;
     if (strcmp(kind, "broadcast") == 0 || strcmp(kind, "scatter") == 0) return piece;
@@ -191,12 +191,13 @@ bool mw__tree_comm_line(const dt_here *h, dt_tree *t)
         mw__tree_size_group(t, one.name, one.group);
     else
         other_size(h, t, move, &one);
-    one.received = received(one.c->kind, one.bytes_in, one.group);
+    one.received = mw__tree_received(one.c->kind, one.bytes_in, one.group);
     if (!move) {
         tell_alone(h, t, &one);
         return true;
     }
     if (one.group) move->group = one.group;
+    move->group_how = one.group && one.how == MW_HOW_ASSUMED ? one.how : MW_HOW_DERIVED;
     if (!move->piece.shaped) move->piece = one.piece;
     move->gathers = move->gathers || strcmp(one.c->kind, "all_gather") == 0;
     if (move->ncollective) tell_step(h, move, &one);
@@ -205,5 +206,7 @@ bool mw__tree_comm_line(const dt_here *h, dt_tree *t)
     if (move->ncollective++) return true;
     move->collective = one.c->kind;
     move->first_bytes = one.received;
+    move->first_kind = one.group ? NULL : one.c->kind;
+    move->first_in = one.bytes_in;
     return true;
 }

@@ -139,7 +139,8 @@ static bool masked(const dt_tensor *t)
 
 bool mw__tree_move_line(const dt_here *h, dt_tree *t)
 {
-    tree_frame f = {.operand = -1, .bytes = -1, .first_bytes = -1, .op = ""};
+    tree_frame f = {
+        .operand = -1, .bytes = -1, .first_bytes = -1, .op = "", .group_how = MW_HOW_DERIVED};
     if (!read_line(h, &f)) return h->e->failed;
     mw__tree_pop(h, t, h->line->indent);
     tree_frame *outer = t->depth ? &t->at[t->depth - 1] : NULL;
@@ -171,6 +172,7 @@ bool mw__tree_move_line(const dt_here *h, dt_tree *t)
     if (f.operand == 0) {
         t->first_moved.indent = f.indent;
         t->first_moved.line = f.line;
+        t->first_moved.op_line = outer && outer->call ? outer->line : 0;
         t->first_moved.from = f.from;
         t->first_moved.to = f.to;
     }
@@ -358,9 +360,24 @@ static int dims_of(const tree_frame *f, const tree_frame *op)
     return op->call->arg[f->operand].tensor[0].ndim;
 }
 
+static const char one_size[] = "of the sizes that the pieces allow, the one that divides";
+
+/* Its one collective, whose line names no size: lines after it may have told the mesh axis's. */
+static void late_size(const dt_tree *t, tree_frame *f)
+{
+    mw_how how;
+    if (f->ncollective != 1 || f->bytes >= 0 || f->group || f->nstep < 1) return;
+    int64_t n = mw__tree_size(t, f->from.nplacement, f->step_axis[0], &how);
+    if (n < 1) return;
+    f->bytes = f->first_bytes = mw__tree_received(f->first_kind, f->first_in, n);
+    f->group = n;
+    f->group_how = how;
+}
+
 void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
 {
     int axis;
+    late_size(t, f);
     tree_frame *op = mw__tree_op_above(t);
     count_from_start(&f->from, dims_of(f, op));
     count_from_start(&f->to, dims_of(f, op));
@@ -380,10 +397,14 @@ void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
              f->collective ? "the lines below it" : "what this change of placement takes", "%s%s",
              collective ? collective : "none", f->ncollective > 1 ? ", and more below it" : "");
     if (f->group && f->collective)
-        mw__fact(f->move, "ranks that talk", MW_HOW_DERIVED, "group size of the collective", "%lld",
-                 (long long)f->group);
+        mw__fact(f->move, "ranks that talk", f->group_how,
+                 f->group_how == MW_HOW_ASSUMED ? one_size
+                 : f->first_kind                ? "the mesh axis, as the pieces around it show"
+                                                : "group size of the collective",
+                 "%lld", (long long)f->group);
     if (f->bytes >= 0)
-        mw__fact(f->move, "received per rank", MW_HOW_DERIVED, "local shapes and group size",
+        mw__fact(f->move, "received per rank", f->group_how,
+                 f->group_how == MW_HOW_ASSUMED ? one_size : "local shapes and group size",
                  "%lld B", (long long)f->bytes);
     else if (collective)
         mw__missing(h->e,

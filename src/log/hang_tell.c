@@ -13,6 +13,7 @@ typedef struct view {
     mw_draft *draft;
     int64_t stuck; /* the number in which ranks wait; HANG_NONE */
     hang_ranks waiting, behind, ahead, absent;
+    bool split; /* some wait in what others are through with */
 } view;
 
 static const char *ranks(const view *v, const hang_ranks *set)
@@ -57,7 +58,8 @@ static void sort_members(view *v)
         const hang_member *m = &v->g->member[i];
         int64_t far = reached(m);
         if (v->stuck == HANG_NONE || far == HANG_NONE) continue;
-        if (m->completed != HANG_NONE && m->completed >= v->stuck)
+        bool past = m->completed != HANG_NONE && m->completed >= v->stuck;
+        if (past || (m->stuck != HANG_NONE && m->stuck > v->stuck)) /* it would have told of this */
             mw__hang_ranks_add(e, &v->ahead, m->rank);
         else if (far < v->stuck)
             mw__hang_ranks_add(e, &v->behind, m->rank);
@@ -258,6 +260,35 @@ static void tell_behind(view *v)
         mw__hang_verb(&v->behind, "it has", "they have"), (long long)most);
 }
 
+/* Collectives that no rank leaves before all ranks have come. */
+static bool needs_all(const view *v)
+{
+    static const char *const names[] = {
+        "ALLREDUCE", "ALLGATHER",  "REDUCE_SCATTER", "ALLTOALL",       "BARRIER",    "allreduce",
+        "allgather", "all_reduce", "all_gather",     "reduce_scatter", "all_to_all", "barrier"};
+    const hang_event *e = mw__hang_event(v->h->s, v->index, v->stuck);
+    for (int i = 0; e && e->post && i < MW_COUNT(names); i++)
+        if (strstr(e->post->op, names[i])) return true;
+    return false;
+}
+
+/* One rank is through with what another waits in: they were not in it together. */
+static void tell_ahead(view *v)
+{
+    if (!v->ahead.n || !v->waiting.n) return;
+    mw__fact(v->draft, "past it", MW_HOW_DERIVED,
+             "they completed it, or wait in a later one: a rank gives up its first one that hangs",
+             "%s", ranks(v, &v->ahead));
+    v->split = !v->behind.n && needs_all(v); /* else those behind are the cause */
+    if (!v->split) return;
+    mw__problem(v->draft, "rank-ahead", -1, -1, same_order,
+                "%s %s in number %lld, and %s %s past it: under that number they were not in one "
+                "collective.",
+                mw__hang_capital(v->h->e, ranks(v, &v->waiting)),
+                mw__hang_verb(&v->waiting, "waits", "wait"), (long long)v->stuck,
+                ranks(v, &v->ahead), mw__hang_verb(&v->ahead, "is", "are"));
+}
+
 static void tell_absent(view *v)
 {
     if (!v->absent.n) return;
@@ -271,13 +302,14 @@ static void tell_absent(view *v)
                 who, v->g->name, mw__hang_verb(&v->absent, "does", "do"),
                 mw__hang_verb(&v->absent, "it", "them"),
                 mw__hang_verb(&v->absent, "It", "One of them"));
-    bool suspect = v->stuck != HANG_NONE && !v->behind.n && v->waiting.n > 0;
+    bool suspect = v->stuck != HANG_NONE && !v->behind.n && !v->split && v->waiting.n > 0;
+    const char *shown = ranks(v, &v->waiting);
     if (suspect)
         mw__problem(v->draft, "rank-silent", -1, -1,
                     "find these ranks' logs, or dump their stacks: they are the first to look at",
-                    "All ranks that are shown (%s) wait in number %lld; %s %s not shown.",
-                    ranks(v, &v->waiting), (long long)v->stuck, who,
-                    mw__hang_verb(&v->absent, "is", "are"));
+                    "%s (%s) wait in number %lld; %s %s not shown.",
+                    v->ahead.n ? "Some that are shown" : "All ranks that are shown", shown,
+                    (long long)v->stuck, who, mw__hang_verb(&v->absent, "is", "are"));
 }
 
 static void say(view *v, bool differs)
@@ -359,8 +391,9 @@ static void tell_group(hang_here *h, int64_t index)
     if (differs) tell_difference(&v, number, a, b);
     if (waits) {
         tell_behind(&v);
+        if (!differs) tell_ahead(&v);
         tell_absent(&v);
-        if (!v.behind.n && !v.absent.n && !differs)
+        if (!v.behind.n && !v.split && !v.absent.n && !differs)
             mw__problem(
                 v.draft, "collective-timeout", -1, -1,
                 "if the dumps or logs of all ranks show the same collective, look below it: "

@@ -90,6 +90,22 @@ static dt_call *awaited(const dt_here *h, const char *name, int length)
     return call;
 }
 
+/* OpSchema(op=..., args_schema=(...)), or as a call is dispatched: Op(op=..., args_schema=...,
+ * ...). */
+static void read_wanted(const dt_here *h, dt_call *call, const mw_py *wanted)
+{
+    const mw_py *args = wanted ? mw__py_key(wanted, "args_schema") : NULL;
+    if (!args) return;
+    if (!mw__py_is(wanted, "Op")) {
+        mw__dt_read_values(h, args->first, &call->wanted, &call->nwanted);
+        return;
+    }
+    const dt_call *as = mw__dt_read_call(h, wanted, false);
+    if (!as) return;
+    call->wanted = as->arg;
+    call->nwanted = as->narg;
+}
+
 static bool output_line(const dt_here *h)
 {
     static const char words[] = "output_sharding for ";
@@ -109,8 +125,7 @@ static bool output_line(const dt_here *h)
     call->has_needs = needs != NULL;
     call->needs = mw__py_is(needs, "True");
     if (!wanted) wanted = mw__py_child(mw__py_key(node, "schema_suggestions"), 0); /* 2.4 */
-    const mw_py *args = wanted ? mw__py_key(wanted, "args_schema") : NULL;
-    if (args) mw__dt_read_values(h, args->first, &call->wanted, &call->nwanted);
+    read_wanted(h, call, wanted);
     if (call->draft) mw__draft_last(call->draft, h->line->number);
     h->r->step = 0;
     mw__dt_call_tell(h, call);

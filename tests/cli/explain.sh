@@ -13,6 +13,10 @@ try explain --only problems --all log
 try explain log --question 'what is "mat2"?'
 try explain log --question 'why is the sky blue'
 try explain log --question 'line 3'
+try explain log --question 'is anything wrong?'
+try explain log --question 'who asked for the gather, and how much does it cost?'
+try explain log --question 'how much memory does a rank need?'
+try explain log --question 'what is missing?' --json | sed 's/.*"answer"/"answer"/'
 meshwise explain - --json <log | sed 's/"entries":.*"summary"/"entries": ..., "summary"/'
 meshwise explain - --html page.html <log >/dev/null; grep -c '<article' page.html; grep -c 'id=l3' page.html; grep -c 'https*:' page.html
 try explain nowhere
