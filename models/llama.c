@@ -287,17 +287,15 @@ static mw_status new_cache(const llama *m, mw_tensor *weight, const char *name, 
 {
     const llama_config *c = &m->config;
     int64_t shape[3] = {c->kv_heads, m->positions, c->head_dim};
-    mw_layout cache = mw_layout_replicated(MW_DTYPE_f32, 3, shape);
-    if (mw_tensor_layout(weight)->dim[1].ncut == 0) {
-        mw_scope_begin("cache");
-        mw_tensor *column = mw_slice(weight, 1, 0, 1, 1);
-        mw_tensor *heads = mw_view(column, MW_INTS(c->kv_heads, c->head_dim, 1));
-        if (heads) {
-            cache.dim[0] = mw_tensor_layout(heads)->dim[0];
-            cache.dim[2] = mw_tensor_layout(heads)->dim[1];
-        }
-        (void)mw_scope_end(NULL);
-        if (!heads) return mw_last_error()->code;
+    mw_layout cache = mw_layout_replicated(MW_DTYPE_f32, 3, shape), rows, heads;
+    rows = mw_layout_replicated(MW_DTYPE_f32, 1, &(int64_t){c->kv_heads * c->head_dim});
+    rows.dim[0] = mw_tensor_layout(weight)->dim[0];
+    if (mw_layout_view(mw_tensor_mesh(weight), &rows, 2, (int64_t[]){shape[0], shape[2]}, &heads) ==
+        MW_OK) {
+        cache.dim[0] = heads.dim[0];
+        cache.dim[2] = heads.dim[1];
+    } else {
+        mw_error_clear(); /* rows cut through heads: every rank keeps all of the cache */
     }
     *ret = mw_tensor_ref(mw_empty_layout(mw_tensor_mesh(weight), &cache));
     return mw_tensor_name(*ret, name) ? MW_OK : mw_last_error()->code;

@@ -144,6 +144,12 @@ MW_API void mw_layout_shape(const mw_layout *layout, int64_t *ret_shape);
 MW_API void mw_layout_local_shape(const mw_mesh *mesh, const mw_layout *layout, int rank,
                                   int64_t *ret_shape);
 
+/* How the tensor lies when it is seen as `shape`, the same elements in the same row-major order (a
+ * view): the same owners, dtype and partial axes. Fails: MW_ERR_SHAPE for another number of
+ * elements, MW_ERR_LAYOUT where the new dims cut through what a rank holds. Pure. */
+MW_API MW_NODISCARD mw_status mw_layout_view(const mw_mesh *mesh, const mw_layout *layout, int ndim,
+                                             const int64_t *shape, mw_layout *ret);
+
 /* Global positions [first, end) in rising order. */
 typedef struct mw_range {
     int64_t first, end;

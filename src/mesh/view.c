@@ -366,3 +366,24 @@ bool mw__dims_regroup(const mw_mesh *mesh, const mw_dim *from, int nfrom, const 
     if (ret_axes) *ret_axes = axes_in_the_way(mesh, from, nfrom, sizes, nto);
     return false;
 }
+
+mw_status mw_layout_view(const mw_mesh *mesh, const mw_layout *layout, int ndim,
+                         const int64_t *shape, mw_layout *ret)
+{
+    int64_t count = 1;
+    uint32_t axes = 0;
+    mw_layout out = {.dtype = layout->dtype, .npartial = layout->npartial};
+    if (ndim < 0 || ndim > MW_LAYOUT_DIMS)
+        return MW_FAIL(MW_ERR_SHAPE, "a view of %d dims: at most %d", ndim, MW_LAYOUT_DIMS);
+    for (int d = 0; d < ndim; d++)
+        MW_TRY(mw__mul_size(count, shape[d], &count));
+    if (count != mw__layout_count(layout))
+        return MW_FAIL(MW_ERR_SHAPE, "a view of %lld elements as %lld",
+                       (long long)mw__layout_count(layout), (long long)count);
+    out.ndim = (uint8_t)ndim;
+    memcpy(out.partial, layout->partial, sizeof out.partial);
+    if (!mw__dims_regroup(mesh, layout->dim, layout->ndim, shape, ndim, out.dim, &axes))
+        return MW_FAIL(MW_ERR_LAYOUT, "the new dims cut through what a rank holds");
+    *ret = out;
+    return MW_OK;
+}
