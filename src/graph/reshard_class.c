@@ -1,5 +1,5 @@
-/* Nodes that are alike: the same call on the same shapes, results stated alike, operands whose last use
- * it is or is not. */
+/* Nodes that are alike: the same call on the same shapes, results stated alike, operands whose last
+ * use it is or is not. */
 #include "graph/reshard.h"
 
 int reshard_nin(const reshard *r, int i)
@@ -70,7 +70,8 @@ static bool same_arg(const mw_arg *a, const mw_arg *b)
         return false;
     if (a->kind == MW_ARG_INTS)
         return memcmp(a->ints, b->ints, (size_t)a->count * sizeof *a->ints) == 0;
-    return a->kind != MW_ARG_STR || strcmp(a->s, b->s) == 0;
+    if (a->kind == MW_ARG_STR) return strcmp(a->s, b->s) == 0;
+    return a->kind != MW_ARG_STRS;
 }
 
 static bool same_value(const mw_ssa *a, const mw_ssa *b)
@@ -94,12 +95,14 @@ static bool alike(const reshard *r, const node_class *c, const mw_node *b, const
     for (int i = 0; i < a->nin; i++) {
         const mw_meta *p = &a->in_meta[i], *q = &b->in_meta[i];
         if (p->dtype != q->dtype || p->ndim != q->ndim || dies[i] != c->dies[i] ||
-            reshard_first_like(a, i) != reshard_first_like(b, i) || a->in[i]->mutated != b->in[i]->mutated ||
+            reshard_first_like(a, i) != reshard_first_like(b, i) ||
+            a->in[i]->mutated != b->in[i]->mutated ||
             memcmp(p->shape, q->shape, (size_t)p->ndim * sizeof p->shape[0]) != 0)
             return false;
     }
     for (int i = 0; i < a->nout; i++)
-        if (reshard_used(r, a->out[i]) != reshard_used(r, b->out[i]) || !same_value(a->out[i], b->out[i]))
+        if (reshard_used(r, a->out[i]) != reshard_used(r, b->out[i]) ||
+            !same_value(a->out[i], b->out[i]))
             return false;
     return true;
 }
