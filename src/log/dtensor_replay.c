@@ -2,6 +2,8 @@
  * through, and laying its operands out. */
 #include "log/dtensor_replay.h"
 
+#include <stdio.h>
+
 /* ---- binding
  * ------------------------------------------------------------------------------------------ */
 
@@ -76,12 +78,28 @@ static bool given_of(dt_replay *r, int i, mw_given *to)
     return a->i != MW_DTYPE_NONE;
 }
 
+/* aten.add.Tensor(x, 1): ATen takes the number for a tensor of none; the op of a number has its
+ * rule. */
+static const mw_op *op_of(const dt_call *call)
+{
+    char name[80];
+    const dt_value *other = call->narg > 1 ? &call->arg[1] : NULL;
+    bool number = other && (other->kind == DT_INT || other->kind == DT_FLOAT);
+    if (!call->op) return call->same_as;
+    if (!number || !call->schema || call->schema->narg < 2 ||
+        call->schema->arg[1].type.base != MW_TYPE_TENSOR)
+        return call->op;
+    (void)snprintf(name, sizeof name, "aten.%.60s.Scalar", call->word);
+    const mw_op *twin = mw__op_find(name, strlen(name));
+    return twin ? twin : call->op;
+}
+
 /* false: the call can't be replayed (nothing wrong with the text). */
 bool mw__dt_replay_bind(dt_replay *r)
 {
     const dt_here *h = r->h;
     mw_given given[DT_ARGS];
-    const mw_op *op = r->call->op ? r->call->op : r->call->same_as;
+    const mw_op *op = op_of(r->call);
     const mw_op_info *info = op ? mw__op_info_of(op) : NULL;
     int narg = r->call->op ? r->call->narg : MW_MIN(r->call->narg, 3);
     if (!r->call->op && strcmp(r->call->word, "_to_copy") == 0) {
