@@ -336,12 +336,43 @@ static int free_slot(const mw_program *p, int64_t bytes, int first)
     return best;
 }
 
+static uint32_t axes_of(const run_step *s)
+{
+    uint32_t axes = 0;
+    for (int i = 0; s->kind == RUN_MOVE && i < s->redist->plan.nstep; i++)
+        if (s->redist->hop[i].moves) axes |= s->redist->plan.step[i].axes;
+    return axes;
+}
+
+/* Peers may read from what a movement has to do with until they are past it themselves. That they
+ * are shows at the next movement with the same ranks: kept till then, the memory can be taken again
+ * without waiting for them. */
+static void keep_for_readers(mw_program *p)
+{
+    for (int i = 0; i < p->nstep; i++) {
+        if (p->step[i].kind != RUN_MOVE) continue;
+        p->place[p->place[p->step[i].in[0]].root].axes |= axes_of(&p->step[i]);
+        p->place[p->place[p->step[i].out[0]].root].axes |= axes_of(&p->step[i]);
+    }
+    for (int64_t k = 0; k < p->nplace; k++) {
+        place *at = &p->place[k];
+        if (!at->axes || at->last == INT_MAX) continue;
+        int next = at->last + 1;
+        while (next < p->nstep && (axes_of(&p->step[next]) & at->axes) != at->axes)
+            next++;
+        at->last = next;
+    }
+}
+
 static mw_status lay_out(mw_rank *rank, mw_program *p)
 {
     for (int i = 0; i < p->graph->nresult; i++) {
         place *root = &p->place[p->place[p->of_value[p->graph->result[i]->id]].root];
         root->last = INT_MAX;
     }
+    keep_for_readers(p);
+    p->given = mw__arena_alloc(&p->arena, (size_t)(p->graph->nresult + 1) * sizeof(int));
+    if (!p->given) return MW_NOMEM();
     for (int64_t k = 0; k < p->nplace; k++) {
         place *at = &p->place[k];
         if (at->root != k || at->slot < 0) continue;
@@ -352,6 +383,7 @@ static mw_status lay_out(mw_rank *rank, mw_program *p)
             i = (int)p->nslot++;
             p->slot[i] = (slot){.result = result};
         }
+        if (result) p->given[p->ngiven++] = (int)k;
         p->slot[i].bytes = MW_MAX(p->slot[i].bytes, at->bytes);
         p->slot[i].free_at = at->last;
         at->slot = i;

@@ -19,6 +19,7 @@ typedef struct place {
     int64_t offset;    /* bytes from its operand's first element, of a view */
     int64_t bytes;
     int first, last; /* steps between which a root's memory must last */
+    uint32_t axes;   /* mesh axes whose ranks read a root's memory, or wrote what is in it */
 } place;
 
 typedef struct run_step {
@@ -52,6 +53,8 @@ struct mw_program {
     int *of_value;  /* [graph->nvalue] place, or -1 */
     int *parameter; /* [ninput] places */
     int ninput;
+    int *given; /* [ngiven] roots whose memory results give to the caller */
+    int ngiven;
     int64_t bytes;
 };
 

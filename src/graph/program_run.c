@@ -76,9 +76,8 @@ static void say_where(mw_rank *rank, const mw_program *p, const mw_node *node)
 /* What the caller still holds of the last run stays his: the slot takes new memory. */
 static mw_status renew_results(mw_program *p)
 {
-    for (int64_t k = 0; k < p->nplace; k++) {
-        place *at = &p->place[k];
-        if (at->root != k || at->slot < 0 || !p->slot[at->slot].result) continue;
+    for (int k = 0; k < p->ngiven; k++) {
+        place *at = &p->place[p->given[k]];
         slot *s = &p->slot[at->slot];
         if (!s->storage) continue;
         if (s->storage->refs > 2) { /* the slot's, its handle's, and somebody's */

@@ -223,6 +223,8 @@ static void apply_masks(const group *g, void *row, int64_t r, int64_t columns)
     const char *at = g->mask.data;
     int64_t size = mw_dtype_size(g->mask.dtype);
     at += (r / g->t * g->mask.stride[0] + r % g->t * g->mask.stride[1]) * size;
+    bool bytes = g->mask.dtype == MW_DTYPE_bool && g->mask.stride[2] == 1;
+    if (bytes && !memchr(at, 0, (size_t)columns)) return; /* it hides nothing */
     for (int64_t i = 0; i < columns; i++, at += g->mask.stride[2] * size) {
         if (g->mask.dtype != MW_DTYPE_bool)
             add_to(row, g->dtype, i, mw__element_get(at, g->mask.dtype));
