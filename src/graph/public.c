@@ -88,7 +88,7 @@ static mw_status run_pass(mw_graph *graph, int index)
 {
     MW_TRY(passes[index].run(graph));
     mw__graph_mutated(graph);
-#ifndef NDEBUG
+#ifdef MW_SLOW_CHECKS
     MW_TRY(mw__graph_verify(graph));
 #endif
     return MW_OK;
