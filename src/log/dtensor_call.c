@@ -92,9 +92,10 @@ static void declaration_of(const dt_here *h, dt_call *call)
     const mw_op_info *info = call->op ? mw__op_info_of(call->op) : NULL;
     if (info) {
         /* found by name alone: another overload declares other arguments */
-        size_t overload = strlen(info->schema.overload);
-        if (overload == (size_t)n.noverload &&
-            memcmp(info->schema.overload, n.overload, overload) == 0) {
+        size_t overload = strlen(info->schema.overload), length = strlen(call->name);
+        bool unsaid = n.noverload == 0 && !memchr(call->name, '.', length); /* a tree's aten::slice */
+        if (unsaid || (overload == (size_t)n.noverload &&
+                       memcmp(info->schema.overload, n.overload, overload) == 0)) {
             call->schema = &info->schema;
             return;
         }

@@ -38,6 +38,7 @@ typedef struct tree_frame {
     int64_t first_in;
     int64_t group; /* ranks of its collectives; 0 not known */
     mw_how group_how;
+    bool by_option; /* the size is that of --mesh */
     int ncollective;
     /* of an op */
     bool ran;           /* on pieces: its own line below it was seen */

@@ -51,7 +51,8 @@ typedef struct talk {
     const collective *c;
     dt_tensor piece; /* the first that goes in (or, scattered, comes out) */
     int64_t bytes_in, group, received;
-    mw_how how; /* of the group */
+    mw_how how;     /* of the group */
+    bool by_option; /* it is that of --mesh */
     char name[24];
 } talk;
 
@@ -113,6 +114,26 @@ static void other_size(const dt_here *h, const dt_tree *t, const tree_frame *mov
         to->group = last->size[axis];
         to->how = last->how == MW_HOW_STATED ? MW_HOW_DERIVED : last->how;
     }
+    dt_mesh m = {.naxis = 0};
+    if (to->group || !h->e->mesh) return;
+    mw__dt_mesh_complete(h, &m, move ? naxis : 1);
+    if (move ? axis < 0 || m.naxis != naxis : m.naxis != 1) return;
+    to->group = m.size[move ? axis : 0];
+    to->how = MW_HOW_ASSUMED;
+    to->by_option = true;
+}
+
+static void tell_size(mw_draft *d, const talk *one, const char *from)
+{
+    static const char given[] = "the size given with --mesh";
+    mw_how how = one->how == MW_HOW_ASSUMED ? MW_HOW_ASSUMED : MW_HOW_DERIVED;
+    if (one->group)
+        mw__fact(d, "ranks that talk", one->how, one->by_option ? given : from, "%lld",
+                 (long long)one->group);
+    if (one->received >= 0)
+        mw__fact(d, "received per rank", how,
+                 one->by_option ? given : "local shape and group size", "%lld B",
+                 (long long)one->received);
 }
 
 static void tell_alone(const dt_here *h, const dt_tree *t, const talk *one)
@@ -124,11 +145,8 @@ static void tell_alone(const dt_here *h, const dt_tree *t, const talk *one)
     mw__dt_tensor_str(&one->piece, &text);
     mw__fact(d, source ? "local result" : "local input", MW_HOW_STATED, from, "%s",
              mw__str_text(&text));
-    if (one->group) mw__fact(d, "ranks that talk", one->how, from, "%lld", (long long)one->group);
-    if (one->received >= 0)
-        mw__fact(d, "received per rank", MW_HOW_DERIVED, "local shape and group size", "%lld B",
-                 (long long)one->received);
-    else
+    tell_size(d, one, from);
+    if (one->received < 0)
         mw__missing(h->e, "the size of the group of the %s in line %lld", kind,
                     (long long)h->first);
     if (source)
@@ -154,12 +172,7 @@ static void tell_step(const dt_here *h, const tree_frame *move, const talk *one)
     mw_draft *d = mw__draft(h->e, h->line, "dtensor", "collective");
     mw__fact(d, "step", MW_HOW_DERIVED, "it stands below that line",
              "%d of the redistribution in line %lld", move->ncollective + 1, (long long)move->line);
-    if (one->group)
-        mw__fact(d, "ranks that talk", one->how, mw__dt_line_from(h, h->first), "%lld",
-                 (long long)one->group);
-    if (one->received >= 0)
-        mw__fact(d, "received per rank", MW_HOW_DERIVED, "local shape and group size", "%lld B",
-                 (long long)one->received);
+    tell_size(d, one, mw__dt_line_from(h, h->first));
     mw__draft_says(d, "Step %d of the redistribution in line %lld: %s.", move->ncollective + 1,
                    (long long)move->line, one->c->kind);
     mw__draft_moved(d, one->c->kind, axis >= 0 ? mw__dt_axis_name(h, &h->s->last_mesh, axis) : "",
@@ -198,6 +211,7 @@ bool mw__tree_comm_line(const dt_here *h, dt_tree *t)
     }
     if (one.group) move->group = one.group;
     move->group_how = one.group && one.how == MW_HOW_ASSUMED ? one.how : MW_HOW_DERIVED;
+    move->by_option = move->by_option || one.by_option;
     if (!move->piece.shaped) move->piece = one.piece;
     move->gathers = move->gathers || strcmp(one.c->kind, "all_gather") == 0;
     if (move->ncollective) tell_step(h, move, &one);

@@ -360,16 +360,38 @@ static int dims_of(const tree_frame *f, const tree_frame *op)
     return op->call->arg[f->operand].tensor[0].ndim;
 }
 
-static const char one_size[] = "of the sizes that the pieces allow, the one that divides";
-
-/* Its one collective, whose line names no size: lines after it may have told the mesh axis's. */
-static void late_size(const dt_tree *t, tree_frame *f)
+/* Could n ranks leave such a first piece? Where a step's whole is printed, its dims tell. */
+static bool fits(const tree_frame *f, int64_t n)
 {
+    for (int d = 0; d < f->nlogical && d < f->piece.ndim; d++)
+        if (f->piece.shape[d] != f->logical[d] && f->logical[d] > 0 &&
+            (f->logical[d] - 1) / n + 1 != f->piece.shape[d])
+            return false;
+    return true;
+}
+
+static const char one_size[] = "of the sizes that the pieces allow, the one that divides";
+static const char given[] = "the size given with --mesh";
+
+/* Its one collective, where no line below states a size: lines after it may have told that of the
+ * mesh axis, or --mesh does. Where no collective is printed at all, the change tells which it is. */
+static void late_size(const dt_here *h, const dt_tree *t, tree_frame *f, const char *kind, int axis)
+{
+    dt_mesh m = {.naxis = 0};
     mw_how how;
-    if (f->ncollective != 1 || f->bytes >= 0 || f->group || f->nstep < 1) return;
-    int64_t n = mw__tree_size(t, f->from.nplacement, f->step_axis[0], &how);
-    if (n < 1) return;
-    f->bytes = f->first_bytes = mw__tree_received(f->first_kind, f->first_in, n);
+    int naxis = f->from.nplacement;
+    if (f->ncollective > 1 || f->bytes >= 0 || f->group || f->nstep != 1 || axis < 0 || !kind)
+        return;
+    int64_t n = mw__tree_size(t, naxis, axis, &how);
+    if (n < 1 && h->e->mesh) {
+        mw__dt_mesh_complete(h, &m, naxis);
+        n = m.naxis == naxis ? m.size[axis] : 0;
+        how = MW_HOW_ASSUMED;
+        f->by_option = n > 0 && fits(f, n);
+    }
+    if (n < 1 || !fits(f, n)) return;
+    if (!f->ncollective) f->first_in = f->piece.shaped ? mw__dt_bytes(&f->piece) : -1;
+    f->bytes = f->first_bytes = mw__tree_received(kind, f->first_in, n);
     f->group = n;
     f->group_how = how;
 }
@@ -377,7 +399,6 @@ static void late_size(const dt_tree *t, tree_frame *f)
 void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
 {
     int axis;
-    late_size(t, f);
     tree_frame *op = mw__tree_op_above(t);
     count_from_start(&f->from, dims_of(f, op));
     count_from_start(&f->to, dims_of(f, op));
@@ -385,6 +406,7 @@ void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
     if (f->nstep == 1) axis = f->step_axis[0];
     if (f->collective) collective = f->collective;
     if (f->nlogical) tell_logical(h, f);
+    late_size(h, t, f, collective, axis);
     say(h, f, op, collective);
     if (f->piece.shaped) {
         mw_str text = {0};
@@ -396,15 +418,18 @@ void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
     mw__fact(f->move, "collective", f->collective ? MW_HOW_STATED : MW_HOW_DERIVED,
              f->collective ? "the lines below it" : "what this change of placement takes", "%s%s",
              collective ? collective : "none", f->ncollective > 1 ? ", and more below it" : "");
-    if (f->group && f->collective)
+    if (f->group && (f->collective || f->by_option))
         mw__fact(f->move, "ranks that talk", f->group_how,
-                 f->group_how == MW_HOW_ASSUMED ? one_size
+                 f->by_option                     ? given
+                 : f->group_how == MW_HOW_ASSUMED ? one_size
                  : f->first_kind                ? "the mesh axis, as the pieces around it show"
                                                 : "group size of the collective",
                  "%lld", (long long)f->group);
     if (f->bytes >= 0)
         mw__fact(f->move, "received per rank", f->group_how,
-                 f->group_how == MW_HOW_ASSUMED ? one_size : "local shapes and group size",
+                 f->by_option                     ? given
+                 : f->group_how == MW_HOW_ASSUMED ? one_size
+                                                  : "local shapes and group size",
                  "%lld B", (long long)f->bytes);
     else if (collective)
         mw__missing(h->e,
