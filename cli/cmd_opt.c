@@ -50,6 +50,20 @@ mw_status cli_passes(mw_graph *graph, const cli_args *args, const char *print_af
     return MW_OK;
 }
 
+static int print_why(const cli_args *args, mw_graph *graph)
+{
+    const char *says;
+    if (mw_graph_why(graph, args->value[OPT_why], args->json, &says) != MW_OK)
+        return cli_report(args);
+    if (args->json)
+        return cli_print(args,
+                         json_pack("{s:i, s:s, s:o}", "schema", 1, "value", args->value[OPT_why],
+                                   "why", json_loads(says, 0, NULL)),
+                         0);
+    (void)fputs(says, stdout);
+    return cli_flush();
+}
+
 int cmd_opt(const cli_args *args)
 {
     if (args->npositional == 0) {
@@ -66,6 +80,11 @@ int cmd_opt(const cli_args *args)
     mw_memory_free(text, (size_t)length + 1);
     if (status == MW_OK) status = mw_graph_check(graph);
     if (status == MW_OK && args->value[OPT_passes]) status = cli_passes(graph, args, after);
+    if (status == MW_OK && args->value[OPT_why]) {
+        int code = print_why(args, graph);
+        mw_graph_free(graph);
+        return code;
+    }
     if (status == MW_OK && args->json) {
         const char *out = mw_graph_text(graph);
         int code = out ? cli_print(args, json_pack("{s:i, s:s}", "schema", 1, "text", out), 0)

@@ -91,6 +91,12 @@ MW_API int mw_graph_other_ways(const mw_graph *graph, int64_t index, mw_other_wa
 
 MW_API int64_t mw_graph_nodes(const mw_graph *graph);
 
+/* Why the value of that name lies where it lies: for each axis the chain from it to an annotation,
+ * a sentence a line; or (`json`) as a list of objects. Borrowed until the next call, or until the
+ * graph is changed or freed. Fails: MW_ERR_ARG for an unknown name, with the nearest. Pure. */
+MW_API MW_NODISCARD mw_status mw_graph_why(mw_graph *graph, const char *value, int json,
+                                           const char **ret);
+
 /* The most bytes that `rank` holds at once of values that the program itself makes (parameters
  * aside), if each goes when nobody needs it any more. Fails: MW_ERR_NOMEM. */
 MW_API MW_NODISCARD mw_status mw_graph_peak_bytes(const mw_graph *graph, int rank, int64_t *ret);

@@ -1,5 +1,5 @@
 /* What is asked of a graph from outside: its parameters, its movements, the memory it needs. */
-#include "graph/graph.h"
+#include "graph/propagate_origin.h"
 
 #include <stdio.h>
 
@@ -42,6 +42,43 @@ void mw_graph_open_parameter(mw_graph *graph, int index)
 int64_t mw_graph_nodes(const mw_graph *graph)
 {
     return graph->nnode;
+}
+
+static const mw_ssa *value_named(const mw_graph *graph, const char *name)
+{
+    name += *name == '%';
+    for (int64_t i = 0; i < graph->nvalue; i++)
+        if (graph->value[i] && strcmp(graph->value[i]->name, name) == 0) return graph->value[i];
+    return NULL;
+}
+
+static mw_status no_value(const mw_graph *graph, const char *name)
+{
+    mw_status status = MW_FAIL(MW_ERR_ARG, "the program has no value '%.80s'", name);
+    for (int64_t i = 0; i < graph->nvalue; i++) {
+        const char *other = graph->value[i] ? graph->value[i]->name : "";
+        if (!mw__nearest(name, &other, 1)) continue;
+        mw__error_hint("did you mean '%s'?", other);
+        break;
+    }
+    return status;
+}
+
+mw_status mw_graph_why(mw_graph *graph, const char *value, int json, const char **ret)
+{
+    const mw_ssa *v = value_named(graph, value);
+    if (!v) return no_value(graph, value);
+    mw__str_clear(&graph->text);
+    if (json) mw__origin_json(graph, v, &graph->text);
+    for (int a = 0; !json && a < v->mesh->naxis; a++) {
+        if (!(mw__layout_axes(&v->layout) >> a & 1)) continue;
+        mw__origin_str(graph, v, a, &graph->text);
+        mw__str_putc(&graph->text, '\n');
+    }
+    if (!json && graph->text.length == 0)
+        mw__str_printf(&graph->text, "%%%s: no axis cuts it\n", v->name);
+    *ret = mw__str_text(&graph->text);
+    return mw__str_status(&graph->text);
 }
 
 /* ---- movements --------------------------------------------------------------------------------
