@@ -417,10 +417,12 @@ void mw__graph_erase(mw_graph *graph, mw_node *node)
         graph->value[node->out[i]->id] = NULL;
 }
 
-/* What a value shares memory with, one step up; NULL: memory of its own. */
+/* What a value may share memory with, one step up; NULL: memory of its own. A mark that moves
+ * nothing gives the same memory, and whether it moves is not known before `reshard`. */
 static mw_ssa *shares_with(const mw_ssa *v)
 {
-    if (mw__node_writes(v->def) || mw__node_views(v->def)) return v->def->in[0];
+    bool mark = v->def->kind == MW_NODE_MARK;
+    if (mark || mw__node_writes(v->def) || mw__node_views(v->def)) return v->def->in[0];
     return NULL;
 }
 
