@@ -134,8 +134,10 @@ MW_NODISCARD mw_status mw__placed_ranges(const mw_mesh *mesh, int64_t size,
 MW_NODISCARD mw_status mw__placed_dim(const mw_mesh *mesh, int64_t size, const mw__placed *placed,
                                       mw_dim *ret, bool *ret_found);
 
-/* Whether the (canonical) dim has exactly these owners; false where that can't be told. */
-bool mw__placed_is(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed);
+/* Whether the (canonical) dim has exactly these owners; false where that can't be told, with
+ * *ret_failed where memory lacks. */
+bool mw__placed_is(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed,
+                   bool *ret_failed);
 
 /* Any dim of that size whose owners on the axes of `placed` are those lists, looked for among texts
  * of up to three factors. */

@@ -336,31 +336,33 @@ static void place_axes(const mw_dim *dim, bool by_mesh, mw__placed *ret)
     *ret = placed;
 }
 
-static bool is_dim(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed)
+static bool is_dim(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed,
+                   bool *ret_failed)
 {
     for (int i = 0; i < placed->n; i++)
         if (placed->split[i] < 1 || placed->split[i] > INT32_MAX) return false;
-    return mw__placed_is(mesh, dim, placed);
+    return mw__placed_is(mesh, dim, placed, ret_failed);
 }
 
 /* Other split factors, where sizes don't divide: few positions, one or two axes. */
-static bool try_splits(const mw_mesh *mesh, const mw_dim *dim, mw__placed *placed)
+static bool try_splits(const mw_mesh *mesh, const mw_dim *dim, mw__placed *placed, bool *ret_failed)
 {
     enum { MOST = 64 };
     int64_t size = mw__dim_size(dim);
     if (size > MOST || placed->n > 2 || placed->n == 0) return false;
-    for (int64_t first = 1; first <= size; first++)
+    for (int64_t first = 1; first <= size && !*ret_failed; first++)
         for (int64_t second = 1; second <= (placed->n > 1 ? size : 1); second++) {
             placed->split[0] = first;
             if (placed->n > 1) placed->split[1] = second;
-            if (is_dim(mesh, dim, placed)) return true;
+            if (is_dim(mesh, dim, placed, ret_failed)) return true;
         }
     return false;
 }
 
 /* Whether what would be printed is also read as this dim: reading searches no further than so far.
  */
-static bool reads_back(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed)
+static bool reads_back(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed,
+                       bool *ret_failed)
 {
     mw_dim got;
     bool found = false, direct = true; /* a split factor that stands last needs no search */
@@ -368,23 +370,25 @@ static bool reads_back(const mw_mesh *mesh, const mw_dim *dim, const mw__placed 
         direct = direct && placed->split[i] == 1;
     if (direct) return true;
     mw_status status = mw__placed_dim(mesh, mw__dim_size(dim), placed, &got, &found);
+    if (status == MW_ERR_NOMEM) *ret_failed = true;
     if (status != MW_OK || !found) return false;
     got = mw__dim_canonical(mesh, &got);
     return mw__dim_equal(&got, dim);
 }
 
-/* Placements of one dim, whose owners are the dim's. */
-static bool place_dim(const mw_mesh *mesh, const mw_dim *dim, mw__placed *ret)
+/* Placements of one dim, whose owners are the dim's; false where there are none, or memory lacks.
+ */
+static bool place_dim(const mw_mesh *mesh, const mw_dim *dim, mw__placed *ret, bool *ret_failed)
 {
     place_axes(dim, true, ret);
-    if (is_dim(mesh, dim, ret) && reads_back(mesh, dim, ret)) return true;
+    if (is_dim(mesh, dim, ret, ret_failed) && reads_back(mesh, dim, ret, ret_failed)) return true;
     mw__placed ordered;
     place_axes(dim, false, &ordered);
-    if (is_dim(mesh, dim, &ordered)) {
+    if (is_dim(mesh, dim, &ordered, ret_failed)) {
         *ret = ordered;
         return true;
     }
-    return try_splits(mesh, dim, ret) && reads_back(mesh, dim, ret);
+    return try_splits(mesh, dim, ret, ret_failed) && reads_back(mesh, dim, ret, ret_failed);
 }
 
 static bool whole_axes(const mw_mesh *mesh, const mw_layout *layout, int d, mw_str *why)
@@ -416,7 +420,9 @@ void mw__dtensor_print(const mw_mesh *mesh, const mw_layout *layout, mw_str *to,
     }
     for (int d = 0; d < layout->ndim; d++) {
         if (!whole_axes(mesh, layout, d, why)) return;
-        if (place_dim(mesh, &layout->dim[d], &placed[d])) continue;
+        bool placed_so = place_dim(mesh, &layout->dim[d], &placed[d], &to->failed);
+        if (to->failed) return; /* that is no reason for a layout without a name */
+        if (placed_so) continue;
         mw__str_printf(why, "dim %d is ", d);
         mw__dim_str(mesh, &layout->dim[d], why);
         mw__str_puts(why, ": DTensor chunks axis by axis, which gives other owners for this size");

@@ -214,13 +214,14 @@ static bool same_list(const mw_mesh *mesh, const mw_dim *dim, const mw__ranges *
 }
 
 static bool same_lists(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed,
-                       mw_range *room)
+                       mw_range *room, bool *ret_failed)
 {
     int coord[MW_MESH_AXES] = {0};
     mw__ranges list = {0};
     bool same = true;
     for (int a = 0; a >= 0 && same;) {
         mw_status status = mw__placed_ranges(mesh, mw__dim_size(dim), placed, coord, &list);
+        if (status == MW_ERR_NOMEM) *ret_failed = true;
         same = status == MW_OK && same_list(mesh, dim, &list, coord, room);
         for (a = mesh->naxis - 1; a >= 0; a--) {
             if (!(mw__dim_axes(dim) >> a & 1)) continue;
@@ -232,7 +233,8 @@ static bool same_lists(const mw_mesh *mesh, const mw_dim *dim, const mw__placed 
     return same;
 }
 
-bool mw__placed_is(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed)
+bool mw__placed_is(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *placed,
+                   bool *ret_failed)
 {
     int64_t size = mw__dim_size(dim);
     int coord[MW_MESH_AXES] = {0};
@@ -249,7 +251,8 @@ bool mw__placed_is(const mw_mesh *mesh, const mw_dim *dim, const mw__placed *pla
         return mw__dim_equal(&got, dim);
     }
     mw_range *room = mw__alloc(MOST_COMPARED * sizeof *room);
-    bool same = room && same_lists(mesh, dim, &kept, room);
+    if (!room) *ret_failed = true;
+    bool same = room && same_lists(mesh, dim, &kept, room, ret_failed);
     mw__free(room, MOST_COMPARED * sizeof *room);
     return same;
 }

@@ -392,9 +392,34 @@ static void test_every_failed_allocation_is_an_error_and_leaks_nothing(void **st
     mw_mesh_unref(mesh);
 }
 
+/* Where memory lacks, no layout is said to have no name. */
+static void test_lack_of_memory_is_no_reason(void **state)
+{
+    (void)state;
+    mw_mesh *mesh = mesh_of("x=2,y=2");
+    mw_layout layout;
+    assert_int_equal(mw_layout_parse(mesh, "f32[7@:3,y,x]", &layout), MW_OK);
+    bool works = false;
+    int n = 0;
+    for (; !works && n < 500; n++) {
+        mw_notation_text out = {0};
+        mw_fault_allocator fault;
+        mw_fault_allocator_init(&fault, n + 1, 0); /* that one alone */
+        mw_allocator_use(&fault.allocator);
+        mw_status status = mw_notation_print(mesh, &layout, MW_NOTATION_DTENSOR, &out);
+        works = status == MW_OK && fault.count <= n;
+        assert_true(works || status == MW_ERR_NOMEM);
+        mw_notation_text_done(&out);
+        mw_allocator_use(NULL);
+    }
+    assert_true(works && n > 2);
+    mw_mesh_unref(mesh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lack_of_memory_is_no_reason),
         cmocka_unit_test(test_own_text_with_and_without_dtype_and_shape),
         cmocka_unit_test(test_placements_of_every_release),
         cmocka_unit_test(test_partition_specs_of_both_systems),
