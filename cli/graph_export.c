@@ -29,8 +29,10 @@ static const target *target_named(const char *name)
 
 mw_status graph_export_check(const char *name)
 {
-    if (target_named(name)) return MW_OK;
-    return mw_error_set(MW_ERR_ARG, "--to %.40s: expected dtensor, torch_xla, jax or shardy", name);
+    if (target_named(name) || strcmp(name, "plan") == 0 || strcmp(name, "tp_plan") == 0)
+        return MW_OK;
+    return mw_error_set(
+        MW_ERR_ARG, "--to %.40s: expected plan, tp_plan, dtensor, torch_xla, jax or shardy", name);
 }
 
 /* ---- words ------------------------------------------------------------------------------------
@@ -130,6 +132,10 @@ json_t *graph_export(const graph_state *g, const mw_graph *graph, const char *na
 {
     const target *t = target_named(name);
     char mesh[1024];
+    if (strcmp(name, "tp_plan") == 0) return graph_tp_plan_object(g);
+    if (strcmp(name, "plan") == 0)
+        return json_pack("{s:i, s:s, s:s, s:o}", "schema", 1, "to", name, "mesh", g->s.mesh_text,
+                         "text", graph_page(g, graph));
     mesh_words(t, g->s.mesh, mesh, sizeof mesh);
     json_t *rows = json_array();
     for (int i = 0; rows && i < mw_graph_parameters(graph); i++) {
@@ -144,9 +150,15 @@ json_t *graph_export(const graph_state *g, const mw_graph *graph, const char *na
                      rows);
 }
 
-void graph_export_print(json_t *object)
+int graph_export_print(json_t *object)
 {
-    const target *t = target_named(json_string_value(json_object_get(object, "to")));
+    const char *to = json_string_value(json_object_get(object, "to"));
+    const target *t = target_named(to);
+    if (strcmp(to, "tp_plan") == 0) return graph_tp_plan_print(object);
+    if (!t) {
+        printf("%s", json_string_value(json_object_get(object, "text")));
+        return 0;
+    }
     bool dictionary = t->before[0] == ' ';
     size_t i;
     json_t *row;
@@ -162,4 +174,5 @@ void graph_export_print(json_t *object)
             printf("%s %s: %s\n", t->remark, name, json_string_value(json_object_get(row, "why")));
     }
     if (dictionary) printf("}\n");
+    return 0;
 }

@@ -4,34 +4,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RANKS_SHOWN = 64, WAYS = 8 };
+enum { WAYS = 8 };
 
-static int64_t bytes_on(const mw_parameter *p, int rank)
-{
-    int64_t shape[MW_LAYOUT_DIMS], bytes = mw_dtype_size((mw_dtype)p->layout->dtype);
-    mw_layout_local_shape(p->mesh, p->layout, rank, shape);
-    for (int d = 0; d < p->layout->ndim; d++)
-        bytes *= shape[d];
-    return bytes;
-}
-
-/* Bytes of every rank, where they are few; the largest. */
-static json_t *tensor_object(const mw_parameter *p, int64_t *sum)
+/* Bytes of the first ranks; the largest of all. */
+static json_t *tensor_object(const graph_state *g, const graph_group *group, const mw_parameter *p)
 {
     char layout[512];
-    int n = mw_mesh_ranks(p->mesh);
-    int64_t largest = 0;
+    int n = mw_mesh_ranks(g->s.mesh);
     json_t *each = json_array();
     (void)mw_layout_print(p->mesh, p->layout, layout, sizeof layout);
-    for (int r = 0; r < n && r < RANKS_SHOWN; r++) {
-        int64_t bytes = bytes_on(p, r);
-        if (bytes > largest) largest = bytes;
-        sum[r] += bytes;
-        (void)json_array_append_new(each, json_integer((json_int_t)bytes));
-    }
+    for (int r = 0; r < n && r < GRAPH_RANKS; r++)
+        (void)json_array_append_new(each, json_integer((json_int_t)group->bytes[r]));
     return json_pack("{s:s, s:s, s:I, s:o, s:b, s:b}", "name", p->name, "layout", layout, "bytes",
-                     (json_int_t)largest, "bytes_per_rank", each, "stated", p->stated, "outside",
-                     p->bound);
+                     (json_int_t)group->most, "bytes_per_rank", each, "stated", p->stated,
+                     "outside", p->bound);
 }
 
 static json_t *ways_object(const mw_graph *graph, int64_t index)
@@ -90,42 +76,73 @@ static json_t *passes_object(const graph_state *g)
     return list;
 }
 
-static json_t *memory_object(const graph_state *g, const mw_graph *graph, const int64_t *weights)
+typedef struct rank_bytes {
+    int64_t most, least;   /* of all parameters */
+    int64_t weights, rest; /* of what lies outside the program, on a rank that has most of each */
+} rank_bytes;
+
+static rank_bytes parameter_bytes(const graph_state *g)
+{
+    rank_bytes b = {.least = g->total[0]};
+    for (int r = 0; r < mw_mesh_ranks(g->s.mesh); r++) {
+        if (g->total[r] > b.most) b.most = g->total[r];
+        if (g->total[r] < b.least) b.least = g->total[r];
+    }
+    for (int i = 0; i < g->ngroup; i++) {
+        const graph_group *group = &g->group[i];
+        int64_t *to = graph_is_weight(group->name) ? &b.weights : &b.rest;
+        if (group->bound) *to += group->most * group->count;
+    }
+    return b;
+}
+
+static json_t *memory_object(const graph_state *g, const mw_graph *graph)
 {
     int n = mw_mesh_ranks(g->s.mesh);
     json_t *each = json_array();
-    int64_t most = 0, peak_most = 0;
-    for (int r = 0; each && r < n && r < RANKS_SHOWN; r++) {
+    int64_t peak_most = 0;
+    rank_bytes bytes = parameter_bytes(g);
+    for (int r = 0; each && r < n && r < GRAPH_RANKS; r++) {
         int64_t peak = 0;
         if (mw_graph_peak_bytes(graph, r, &peak) != MW_OK) peak = -1;
-        if (weights[r] > most) most = weights[r];
         if (peak > peak_most) peak_most = peak;
         (void)json_array_append_new(each, json_pack("{s:i, s:I, s:I}", "rank", r, "parameter_bytes",
-                                                    (json_int_t)weights[r], "peak_bytes",
+                                                    (json_int_t)g->total[r], "peak_bytes",
                                                     (json_int_t)peak));
     }
-    return json_pack("{s:I, s:I, s:o}", "parameter_bytes", (json_int_t)most, "peak_bytes",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "parameter_bytes", (json_int_t)bytes.most,
+                     "parameter_bytes_least", (json_int_t)bytes.least, "weight_bytes",
+                     (json_int_t)bytes.weights, "cache_bytes", (json_int_t)bytes.rest, "peak_bytes",
                      (json_int_t)peak_most, "ranks", each);
+}
+
+static json_t *tensors_object(const graph_state *g, const mw_graph *graph)
+{
+    json_t *tensors = json_array();
+    const mw_node *node = NULL;
+    for (int i = 0; tensors && i < g->nparameter; i++) {
+        node = mw_graph_next(graph, node);
+        mw_parameter p = mw_node_parameter(node);
+        (void)json_array_append_new(tensors, tensor_object(g, &g->group[g->group_of[i]], &p));
+    }
+    return tensors;
 }
 
 json_t *graph_object(const graph_state *g, mw_graph *graph)
 {
-    int64_t weights[RANKS_SHOWN] = {0};
     json_int_t recv = 0, total = 0;
-    json_t *tensors = json_array();
-    for (int i = 0; tensors && i < mw_graph_parameters(graph); i++) {
-        mw_parameter p = mw_graph_parameter(graph, i);
-        (void)json_array_append_new(tensors, tensor_object(&p, weights));
-    }
     json_t *moves = moves_object(graph, &recv, &total);
     size_t n = moves ? json_array_size(moves) : 0;
     return json_pack(
-        "{s:i, s:s, s:s, s:I, s:{s:i, s:I}, s:f, s:o, s:o, s:o, s:{s:I, s:I, s:I}, s:o}", "schema",
-        1, "model", mw_model_file_path(g->s.model.file), "mesh", g->s.mesh_text, "tokens",
-        (json_int_t)g->prompt, "nodes", "captured", g->captured, "compiled",
+        "{s:i, s:s, s:s, s:I, s:I, s:{s:i, s:I}, s:f, s:o, s:o, s:o, s:{s:I, s:I, "
+        "s:I, s:I}, s:o, s:o, s:o, s:o}",
+        "schema", 1, "model", g->path, "mesh", g->s.mesh_text, "sequences", (json_int_t)g->batch,
+        "tokens", (json_int_t)g->prompt, "nodes", "captured", g->captured, "compiled",
         (json_int_t)mw_graph_nodes(graph), "seconds", g->seconds, "passes", passes_object(g),
-        "tensors", tensors, "moves", moves, "comm", "collectives", (json_int_t)n, "recv_bytes",
-        recv, "recv_bytes_total", total, "memory", memory_object(g, graph, weights));
+        "tensors", tensors_object(g, graph), "moves", moves, "comm", "collectives", (json_int_t)n,
+        "recv_bytes", recv, "recv_bytes_total", total, "recv_bytes_total_token",
+        total / (g->batch * g->prompt), "memory", memory_object(g, graph), "replicated",
+        graph_copies(g), "plan", graph_page(g, graph), "notes", session_notes(&g->s));
 }
 
 /* ---- for people -------------------------------------------------------------------------------
@@ -142,58 +159,56 @@ static double number_of(json_t *o, const char *key)
     return json_number_value(json_object_get(o, key));
 }
 
-/* Rows that differ in a number only (blk.0, blk.1, ...) are one row with a count. */
-static void key_of(const char *name, char *to, size_t size)
+static const char *shown_name(const graph_group *group)
 {
-    size_t n = 0;
-    for (const char *c = name; *c && n + 1 < size; c++)
-        if (*c >= '0' && *c <= '9') {
-            if (n == 0 || to[n - 1] != '*') to[n++] = '*';
-        } else {
-            to[n++] = *c;
-        }
-    to[n] = 0;
+    return group->count > 1 ? group->key : group->name;
 }
 
-static bool same_tensor(json_t *a, json_t *b)
+static void print_tensors(const graph_state *g)
 {
-    char x[128], y[128];
-    key_of(text_of(a, "name"), x, sizeof x);
-    key_of(text_of(b, "name"), y, sizeof y);
-    return strcmp(x, y) == 0 && strcmp(text_of(a, "layout"), text_of(b, "layout")) == 0;
-}
-
-static void print_tensors(json_t *tensors)
-{
-    size_t i, k;
-    json_t *t, *u;
+    int names = 0, layouts = 0;
+    char layout[512];
+    for (int i = 0; i < g->ngroup; i++) {
+        int n = (int)strlen(shown_name(&g->group[i]));
+        int l = mw_layout_print(g->s.mesh, &g->group[i].layout, layout, sizeof layout);
+        if (n > names) names = n;
+        if (l > layouts) layouts = l;
+    }
     printf("tensors\n");
-    json_array_foreach(tensors, i, t)
-    {
-        int count = 0;
-        bool told = false;
-        json_array_foreach(tensors, k, u)
-        {
-            if (!same_tensor(t, u)) continue;
-            if (k < i) told = true;
-            count++;
-        }
-        if (told) continue;
-        char name[128];
-        (void)snprintf(name, sizeof name, "%s", text_of(t, "name"));
-        if (count > 1) key_of(text_of(t, "name"), name, sizeof name);
-        printf("  %-28s %4d x  %-28s %12.0f B a rank%s\n", name, count, text_of(t, "layout"),
-               number_of(t, "bytes"),
-               json_is_true(json_object_get(t, "stated")) ? "" : "   (propagated)");
+    for (int i = 0; i < g->ngroup; i++) {
+        const graph_group *group = &g->group[i];
+        (void)mw_layout_print(g->s.mesh, &group->layout, layout, sizeof layout);
+        int dots = 0; /* `·` takes two bytes and one column */
+        for (const char *c = layout; *c; c++)
+            dots += (unsigned char)*c == 0xc2;
+        printf("  %-*s %4lld x  %-*s %12lld B a rank%s\n", names, shown_name(group),
+               (long long)group->count, layouts + dots, layout, (long long)group->most,
+               group->stated ? "" : "   (propagated)");
+    }
+}
+
+/* Alike but for numbers, which tell layers apart. */
+static bool same_but_numbers(const char *a, const char *b)
+{
+    for (;;) {
+        size_t m = strspn(a, "0123456789"), n = strspn(b, "0123456789");
+        if ((m > 0) != (n > 0)) return false;
+        a += m;
+        b += n;
+        if (*a != *b) return false;
+        if (!*a) return true;
+        a++;
+        b++;
     }
 }
 
 static bool same_move(json_t *a, json_t *b)
 {
-    static const char *const keys[] = {"kind", "axes", "from", "to", "because", "chain", "file"};
+    static const char *const keys[] = {"kind", "axes", "from", "to", "chain", "file"};
+    if (number_of(a, "line") != number_of(b, "line")) return false;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(text_of(a, keys[i]), text_of(b, keys[i])) != 0) return false;
-    return number_of(a, "line") == number_of(b, "line");
+    return same_but_numbers(text_of(a, "because"), text_of(b, "because"));
 }
 
 static void print_moves(json_t *moves)
@@ -221,21 +236,72 @@ static void print_moves(json_t *moves)
     }
 }
 
+/* Axes that copy everything are told once, others by tensor. */
+static void print_copies(json_t *copies)
+{
+    size_t i, k;
+    json_t *row, *other;
+    if (json_array_size(copies)) printf("on several ranks alike\n");
+    json_array_foreach(copies, i, row)
+    {
+        long long tensors = 0;
+        double bytes = 0;
+        bool told = false;
+        json_array_foreach(copies, k, other)
+        {
+            if (strcmp(text_of(row, "axis"), text_of(other, "axis")) != 0 ||
+                strcmp(text_of(row, "why"), text_of(other, "why")) != 0 ||
+                number_of(row, "copies") != number_of(other, "copies"))
+                continue;
+            told = told || k < i;
+            tensors += (long long)number_of(other, "count");
+            bytes += number_of(other, "count") * number_of(other, "bytes");
+        }
+        if (told) continue;
+        printf("  over %s: %.0f copies of %s", text_of(row, "axis"), number_of(row, "copies"),
+               text_of(row, "name"));
+        if (tensors > (long long)number_of(row, "count"))
+            printf(" and others like it, %lld tensors", tensors);
+        else if (tensors > 1)
+            printf(", %lld tensors", tensors);
+        printf(" (%.3f MB a rank): %s\n", bytes / 1e6, text_of(row, "why"));
+    }
+}
+
+static void print_step(const graph_state *g)
+{
+    bool all = g->is_config && (g->decoder.family->switches & DECODER_BOTH_WAYS);
+    printf("%s of %lld token%s",
+           all              ? "one pass"
+           : g->prompt == 1 ? "one step"
+                            : "a prompt",
+           (long long)g->prompt, g->prompt == 1 ? "" : "s");
+    if (g->batch > 1) printf(" in each of %lld sequences", (long long)g->batch);
+}
+
 void graph_print(const graph_state *g)
 {
     json_t *o = g->object, *comm = json_object_get(o, "comm"),
            *memory = json_object_get(o, "memory");
-    printf("%s on %s: %s of %.0f token%s, %d nodes captured, %.0f compiled, in %.0f ms\n",
-           text_of(o, "model"), text_of(o, "mesh"), g->prompt == 1 ? "one step" : "a prompt",
-           number_of(o, "tokens"), g->prompt == 1 ? "" : "s", g->captured,
+    printf("%s on %s: ", text_of(o, "model"), text_of(o, "mesh"));
+    print_step(g);
+    printf(", %d nodes captured, %.0f compiled, in %.0f ms\n", g->captured,
            number_of(json_object_get(o, "nodes"), "compiled"), g->seconds * 1e3);
-    print_tensors(json_object_get(o, "tensors"));
-    printf("moved: %.0f movements, %.0f B to the rank that receives most, %.0f B in all\n",
+    print_tensors(g);
+    print_copies(json_object_get(o, "replicated"));
+    printf("moved: %.0f movements, %.0f B to the rank that receives most, %.0f B in all",
            number_of(comm, "collectives"), number_of(comm, "recv_bytes"),
            number_of(comm, "recv_bytes_total"));
+    if (g->batch * g->prompt > 1)
+        printf("; %.0f B in all for a token", number_of(comm, "recv_bytes_total_token"));
+    printf("\n");
     print_moves(json_object_get(o, "moves"));
-    printf("memory: %.1f MB of parameters on the fullest rank, %.3f MB of other values at most\n",
-           number_of(memory, "parameter_bytes") / 1e6, number_of(memory, "peak_bytes") / 1e6);
+    printf("memory: %.3f MB of parameters on the fullest rank (weights %.3f, caches and tables "
+           "%.3f), %.3f MB on the emptiest; %.3f MB of other values at most\n",
+           number_of(memory, "parameter_bytes") / 1e6, number_of(memory, "weight_bytes") / 1e6,
+           number_of(memory, "cache_bytes") / 1e6, number_of(memory, "parameter_bytes_least") / 1e6,
+           number_of(memory, "peak_bytes") / 1e6);
+    printf("plan\n%s", text_of(o, "plan"));
     for (int i = 0; i < g->s.nnote; i++)
         printf("note: %s\n", g->s.note[i]);
 }

@@ -18,7 +18,7 @@ double session_now(void)
 /* ---- notes -------------------------------------------------------------------------------------
  */
 
-static void note(session *s, const char *text)
+void session_note(session *s, const char *text)
 {
     if (s->nnote < SESSION_NOTES)
         (void)snprintf(s->note[s->nnote++], sizeof s->note[0], "%s", text);
@@ -39,7 +39,7 @@ static mw_status note_mesh(session *s)
         if (a != tp && mw_mesh_axis_size(s->mesh, a) > 1) {
             (void)snprintf(text, sizeof text, "axis %s replicates: its ranks all compute the same",
                            mw_mesh_axis_name(s->mesh, a));
-            note(s, text);
+            session_note(s, text);
         }
     long long n = mw_mesh_axis_size(s->mesh, tp), groups = s->config.kv_heads;
     long long most = (groups + n - 1) / n, busy = (groups + most - 1) / most;
@@ -54,23 +54,17 @@ static mw_status note_mesh(session *s)
                        groups - most * (busy - 1), most);
     else
         return MW_OK;
-    note(s, text);
+    session_note(s, text);
     return MW_OK;
 }
 
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
-static mw_status read_plan(session *s)
+mw_status session_plan(session *s, const char *name, const char *own)
 {
     const char *path = s->args->value[OPT_plan];
-    if (!path) {
-        char text[4096];
-        int length = llama_plan_text(&s->config, text, sizeof text);
-        if (length >= (int)sizeof text)
-            return mw_error_set(MW_ERR_INTERNAL, "the plan's text is too long");
-        return model_plan_parse(s->mesh, "the model's plan", text, &s->plan);
-    }
+    if (!path) return model_plan_parse(s->mesh, name, own, &s->plan);
     char *text;
     int64_t length;
     mw_status status = cli_read_file(path, &text, &length);
@@ -81,6 +75,15 @@ static mw_status read_plan(session *s)
         status = model_plan_parse(s->mesh, path, text, &s->plan);
     mw_memory_free(text, (size_t)length + 1);
     return status;
+}
+
+static mw_status read_plan(session *s)
+{
+    char text[4096];
+    int length = llama_plan_text(&s->config, text, sizeof text);
+    if (length >= (int)sizeof text)
+        return mw_error_set(MW_ERR_INTERNAL, "the plan's text is too long");
+    return session_plan(s, "the model's plan", text);
 }
 
 /* MESHWISE_FAULT=rank:R,op:N */
@@ -132,7 +135,7 @@ static mw_status read_mesh(session *s)
     return MW_OK;
 }
 
-static mw_status read_options(session *s)
+mw_status session_options(session *s)
 {
     const cli_args *a = s->args;
     int64_t threads = 1;
@@ -154,7 +157,7 @@ static mw_status read_options(session *s)
 
 static mw_status open_all(session *s, const char *path)
 {
-    mw_status status = read_options(s);
+    mw_status status = session_options(s);
     if (status == MW_OK) status = cli_model_open(path, &s->model);
     if (status == MW_OK) status = llama_config_read(s->model.file, &s->config);
     if (status == MW_OK) status = note_mesh(s);

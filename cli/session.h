@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "models/llama.h"
 
-enum { SESSION_NOTES = 4, SESSION_CAUSES = 256 };
+enum { SESSION_NOTES = 12, SESSION_CAUSES = 256 };
 
 /* What one rank used, loading excluded. */
 typedef struct rank_report {
@@ -38,6 +38,13 @@ typedef struct session {
  * else -1. */
 int session_open(const cli_args *args, const char *path, session *ret);
 void session_close(session *s);
+
+/* Parts of session_open, for models that are no file: backend, mesh and dtype; the plan of --plan
+ * or, without it, the text `own`, which messages call `name`; something that the user should know.
+ */
+MW_NODISCARD mw_status session_options(session *s);
+MW_NODISCARD mw_status session_plan(session *s, const char *name, const char *own);
+void session_note(session *s, const char *text);
 
 /* Opens what --log and --log-file ask for, as the launch's sink; closes its files. */
 MW_NODISCARD mw_status session_log_open(session *s);

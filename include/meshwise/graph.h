@@ -97,6 +97,29 @@ MW_API int64_t mw_graph_nodes(const mw_graph *graph);
 MW_API MW_NODISCARD mw_status mw_graph_why(mw_graph *graph, const char *value, int json,
                                            const char **ret);
 
+/* A line of the program: one after another with mw_graph_next(graph, NULL), ... up to NULL. */
+typedef struct mw_node mw_node;
+typedef struct mw_graph_line {
+    const char *kind; /* "parameter", "constant", "op", "mark" or "movement" */
+    const char *name; /* of the op ("mm") or the movement ("all_reduce"); "" else */
+    int nin, nout;
+    int64_t recv_bytes, recv_bytes_total; /* of a movement, as mw_move has them */
+    int asked;
+    const char *because, *chain;
+    mw_site site;
+} mw_graph_line;
+typedef struct mw_graph_value {
+    int64_t id; /* the same for what makes it and what uses it; below the number of values */
+    const char *name;
+    const mw_layout *layout;
+    mw_mesh *mesh;
+} mw_graph_value;
+MW_API const mw_node *mw_graph_next(const mw_graph *graph, const mw_node *node);
+MW_API mw_graph_line mw_node_line(const mw_node *node);
+MW_API mw_parameter mw_node_parameter(const mw_node *node); /* of a line of that kind */
+MW_API mw_graph_value mw_node_operand(const mw_node *node, int index);
+MW_API mw_graph_value mw_node_result(const mw_node *node, int index);
+
 /* The most bytes that `rank` holds at once of values that the program itself makes (parameters
  * aside), if each goes when nobody needs it any more. Fails: MW_ERR_NOMEM. */
 MW_API MW_NODISCARD mw_status mw_graph_peak_bytes(const mw_graph *graph, int rank, int64_t *ret);

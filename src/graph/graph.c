@@ -178,6 +178,7 @@ static void link_before(mw_graph *graph, mw_node *node, mw_node *at)
 
 static void unlink_node(mw_graph *graph, mw_node *node)
 {
+    if (graph->last_input == node) graph->last_input = node->prev;
     *(node->prev ? &node->prev->next : &graph->first) = node->next;
     *(node->next ? &node->next->prev : &graph->last) = node->prev;
     graph->nnode--;
@@ -220,10 +221,11 @@ mw_status mw__graph_input(mw_graph *graph, mw_mesh *mesh, const mw_layout *layou
     mw_node *node;
     MW_TRY(new_node(graph, MW_NODE_INPUT, 0, 1, &node));
     MW_TRY(new_value(graph, node, 0, mesh, layout, name, &node->out[0]));
-    mw_node *at = graph->first;
+    mw_node *at = graph->last_input ? graph->last_input->next : graph->first;
     while (at && at->kind == MW_NODE_INPUT)
         at = at->next;
     link_before(graph, node, at);
+    graph->last_input = node;
     *ret = node;
     return MW_OK;
 }

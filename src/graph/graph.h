@@ -112,7 +112,8 @@ struct mw_graph {
     const char *mesh_name[MW_GRAPH_MESHES];
     int nmesh;
     mw_node *first, *last;
-    mw_ssa **value; /* [nvalue] by id; an erased value's place is NULL */
+    mw_node *last_input; /* added last, among the INPUTs that all begin with; NULL: not known */
+    mw_ssa **value;      /* [nvalue] by id; an erased value's place is NULL */
     int64_t nvalue, cap_value;
     mw_ssa **by_name; /* [cap_name] graph.c's */
     int64_t nname, cap_name;

@@ -22,9 +22,7 @@ int mw_graph_parameters(const mw_graph *graph)
 mw_parameter mw_graph_parameter(const mw_graph *graph, int index)
 {
     const mw_node *n = parameter(graph, index);
-    if (!n) return (mw_parameter){0};
-    const mw_ssa *v = n->out[0];
-    return (mw_parameter){v->name, &v->layout, v->mesh, n->bound != NULL, v->stated};
+    return n ? mw_node_parameter(n) : (mw_parameter){0};
 }
 
 void mw_graph_open_parameter(mw_graph *graph, int index)
