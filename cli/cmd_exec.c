@@ -61,10 +61,32 @@ static mw_status keep_text(mw_tensor *t, exec_result *r, bool keep)
     return status;
 }
 
+static void forget_values(exec_result *r)
+{
+    if (r->value) mw_memory_free(r->value, (size_t)r->cap * sizeof *r->value);
+    if (r->whole) mw_memory_free(r->whole, (size_t)r->cap * sizeof *r->whole);
+    r->value = NULL;
+    r->whole = NULL;
+}
+
+/* The values as doubles, and those of integers as they are, too. */
+static mw_status read_values(mw_tensor *t, int64_t count, exec_result *r)
+{
+    bool ints = mw_dtype_kind_of(mw_tensor_dtype(t)) == MW_KIND_INT;
+    r->cap = count ? count : 1;
+    r->value = mw_memory((size_t)r->cap * sizeof *r->value);
+    if (ints) r->whole = mw_memory((size_t)r->cap * sizeof *r->whole);
+    if (!r->value || (ints && !r->whole)) return mw_last_error()->code;
+    mw_status status = mw_read(t, MW_DTYPE_f64, r->value, count * (int64_t)sizeof *r->value);
+    if (status != MW_OK || !ints) return status;
+    return mw_read(t, MW_DTYPE_i64, r->whole, count * (int64_t)sizeof *r->whole);
+}
+
 /* Every rank takes part in reading; the first keeps what is read. */
 static mw_status keep_result(mw_tensor *t, exec_result *r)
 {
     bool keep = mw_rank_index() == 0;
+    exec_result other = {0};
     int64_t count = 1, shape[MW_LAYOUT_DIMS];
     const mw_layout *layout = mw_tensor_layout(t);
     mw_layout_shape(layout, shape);
@@ -78,16 +100,10 @@ static mw_status keep_result(mw_tensor *t, exec_result *r)
         (void)mw_layout_print(mw_tensor_mesh(t), layout, r->layout, sizeof r->layout);
     }
     if (mw_is_fake()) return MW_OK;
-    double *value = mw_memory((size_t)(count ? count : 1) * sizeof *value);
-    if (!value) return mw_last_error()->code;
-    mw_status status = mw_read(t, MW_DTYPE_f64, value, count * (int64_t)sizeof *value);
+    mw_status status = read_values(t, count, keep ? r : &other);
     if (status == MW_OK) status = keep_text(t, r, keep);
-    if (status == MW_OK && keep) {
-        r->value = value;
-        r->cap = count ? count : 1;
-    } else {
-        mw_memory_free(value, (size_t)(count ? count : 1) * sizeof *value);
-    }
+    if (status != MW_OK && keep) forget_values(r);
+    forget_values(&other);
     return status;
 }
 
@@ -114,7 +130,7 @@ static void free_results(exec_result *r, int n)
 {
     for (int i = 0; r && i < n; i++) {
         if (r[i].text) mw_memory_free(r[i].text, (size_t)r[i].text_size);
-        if (r[i].value) mw_memory_free(r[i].value, (size_t)r[i].cap * sizeof(double));
+        forget_values(&r[i]);
     }
     if (r) mw_memory_free(r, (size_t)(n + 1) * sizeof *r);
 }
@@ -169,6 +185,7 @@ static void compare(const exec_result *a, const exec_result *b, int at, checked 
     double least = allowed(b->dtype);
     for (int64_t k = 0; k < b->count; k++) {
         double x = a->value[k], y = b->value[k];
+        if (a->whole && b->whole && a->whole[k] != b->whole[k] && x == y) y = HUGE_VAL;
         if (x == y || (isnan(x) && isnan(y))) continue;
         double off = isfinite(x) && isfinite(y) ? fabs(x - y) / (scale > 1 ? scale : 1) : HUGE_VAL;
         if (off > least) c->same = false;
@@ -213,6 +230,22 @@ static int finish(exec_state *s, const checked *c)
     return failed ? failed : code;
 }
 
+/* There is nobody to give a parameter its data but the program itself. */
+static mw_status has_data(const mw_graph *graph, const char *path)
+{
+    for (int i = 0; i < mw_graph_parameters(graph); i++) {
+        mw_parameter parameter = mw_graph_parameter(graph, i);
+        char type[512];
+        if (parameter.bound || mw_graph_inputs(graph) == 0) continue;
+        (void)mw_layout_print(parameter.mesh, parameter.layout, type, sizeof type);
+        (void)mw_error_set(MW_ERR_ARG, "%s: parameter %%%s has no data", path, parameter.name);
+        mw_error_hint("state some: %%%.60s: %.160s = tensor(...), or randn([...], seed=1)",
+                      parameter.name, type);
+        return MW_ERR_ARG;
+    }
+    return MW_OK;
+}
+
 static mw_status open_graph(exec_state *s, const char *path)
 {
     char *text;
@@ -228,7 +261,7 @@ static mw_status open_graph(exec_state *s, const char *path)
         mw_error_hint("state one, mesh @m = [x=2], or give --mesh");
         return MW_ERR_ARG;
     }
-    return MW_OK;
+    return has_data(s->graph, path);
 }
 
 int cmd_exec(const cli_args *args)

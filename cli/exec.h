@@ -12,8 +12,9 @@ typedef struct exec_result {
     mw_dtype dtype;
     int ndim;
     int64_t shape[MW_LAYOUT_DIMS], count;
-    double *value; /* [count]; NULL without data */
-    int64_t cap;   /* of `value` */
+    double *value;  /* [count]; NULL without data */
+    int64_t *whole; /* [count] of an integer dtype, whose values may not fit in a double */
+    int64_t cap;    /* of `value` and `whole` */
 } exec_result;
 
 typedef struct exec_move {

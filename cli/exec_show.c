@@ -40,10 +40,11 @@ void exec_print(const exec_state *s)
 /* ---- JSON -------------------------------------------------------------------------------------
  */
 
-static json_t *number(const exec_result *r, double value)
+static json_t *number(const exec_result *r, int64_t nth)
 {
+    double value = r->value[nth];
     if (r->dtype == MW_DTYPE_bool) return json_boolean(value != 0);
-    if (mw_dtype_kind_of(r->dtype) == MW_KIND_INT) return json_integer((json_int_t)value);
+    if (r->whole) return json_integer((json_int_t)r->whole[nth]);
     if (value != value) return json_string("nan");
     if (value - value != 0) return json_string(value > 0 ? "inf" : "-inf");
     return json_real(value);
@@ -51,7 +52,7 @@ static json_t *number(const exec_result *r, double value)
 
 static json_t *nested(const exec_result *r, int dim, int64_t *at)
 {
-    if (dim == r->ndim) return number(r, r->value[(*at)++]);
+    if (dim == r->ndim) return number(r, (*at)++);
     json_t *list = json_array();
     for (int64_t i = 0; list && i < r->shape[dim]; i++)
         (void)json_array_append_new(list, nested(r, dim + 1, at));

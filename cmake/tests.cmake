@@ -118,6 +118,13 @@ add_executable(cases tests/cases/cases.c)
 target_link_libraries(cases PRIVATE meshwise mw_flags)
 mw_test(cases cases cases ${case_files})
 
+# ---- programs -------------------------------------------------------------------------------------
+# Sharded programs as text, each with the values, layouts and movements that must come out.
+file(GLOB program_files CONFIGURE_DEPENDS tests/programs/*.mw)
+add_executable(programs tests/programs/programs.c)
+target_link_libraries(programs PRIVATE meshwise mw_flags)
+mw_test(programs cases programs ${program_files})
+
 # ---- tool -----------------------------------------------------------------------------------------
 mw_test(layers tool ${CMAKE_SOURCE_DIR}/tools/check-layers)
 mw_test(names tool ${CMAKE_SOURCE_DIR}/tools/check-names)

@@ -210,6 +210,16 @@ MW_API mw_tensor * mw_clamp_min_at(mw_site site, mw_tensor *self, double min);
 MW_API mw_tensor * mw_clamp_max_at(mw_site site, mw_tensor *self, double max);
 #define mw_clamp_max(...) mw_clamp_max_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
+ * The element, but at least min_val and at most max_val; NaN stays. */
+MW_API mw_tensor * mw_hardtanh_at(mw_site site, mw_tensor *self, double min_val, double max_val);
+#define mw_hardtanh(...) mw_hardtanh_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
+ * The element where it is positive, else alpha times (exp(x) - 1); times scale. */
+MW_API mw_tensor * mw_elu_at(mw_site site, mw_tensor *self, double alpha, double scale, double input_scale);
+#define mw_elu(...) mw_elu_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
  * The element where it is positive, else the element times a slope. */
 MW_API mw_tensor * mw_leaky_relu_at(mw_site site, mw_tensor *self, double negative_slope);
@@ -289,6 +299,16 @@ MW_API mw_tensor * mw_remainder_at(mw_site site, mw_tensor *self, mw_tensor *oth
  * What is left of a division by a number that rounds down; it has the number's sign. */
 MW_API mw_tensor * mw_remainder_scalar_at(mw_site site, mw_tensor *self, double other);
 #define mw_remainder_scalar(...) mw_remainder_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor
+ * What division towards 0 leaves: it has the sign of the dividend. */
+MW_API mw_tensor * mw_fmod_at(mw_site site, mw_tensor *self, mw_tensor *other);
+#define mw_fmod(...) mw_fmod_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor
+ * What division towards 0 by a number leaves. */
+MW_API mw_tensor * mw_fmod_scalar_at(mw_site site, mw_tensor *self, double other);
+#define mw_fmod_scalar(...) mw_fmod_scalar_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::floor_divide(Tensor self, Tensor other) -> Tensor
  * Quotient of two tensors, rounded down. */
@@ -409,6 +429,16 @@ MW_API mw_tensor * mw_mean_at(mw_site site, mw_tensor *self, mw_dtype dtype);
  * Mean over some dims. */
 MW_API mw_tensor * mw_mean_dim_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim, mw_dtype dtype);
 #define mw_mean_dim(...) mw_mean_dim_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::max(Tensor self) -> Tensor
+ * Largest of all elements; NaN wins. */
+MW_API mw_tensor * mw_max_at(mw_site site, mw_tensor *self);
+#define mw_max(...) mw_max_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::min(Tensor self) -> Tensor
+ * Smallest of all elements; NaN wins. */
+MW_API mw_tensor * mw_min_at(mw_site site, mw_tensor *self);
+#define mw_min(...) mw_min_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
  * Largest element over some dims; NaN wins. */
@@ -615,6 +645,11 @@ MW_API mw_tensor * mw_permute_at(mw_site site, mw_tensor *self, const int64_t *d
 MW_API mw_tensor * mw_transpose_int_at(mw_site site, mw_tensor *self, int64_t dim0, int64_t dim1);
 #define mw_transpose_int(...) mw_transpose_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
+ * Two dims change places: transpose, by its other name. */
+MW_API mw_tensor * mw_swapaxes_at(mw_site site, mw_tensor *self, int64_t axis0, int64_t axis1);
+#define mw_swapaxes(...) mw_swapaxes_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::t(Tensor(a) self) -> Tensor(a)
  * The transpose of a matrix; a vector stays. */
 MW_API mw_tensor * mw_t_at(mw_site site, mw_tensor *self);
@@ -685,6 +720,11 @@ MW_API mw_tensor * mw_unflatten_int_at(mw_site site, mw_tensor *self, int64_t di
 MW_API mw_tensor * mw_movedim_int_at(mw_site site, mw_tensor *self, int64_t source, int64_t destination);
 #define mw_movedim_int(...) mw_movedim_int_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+ * The same bytes as elements of another dtype. */
+MW_API mw_tensor * mw_view_dtype_at(mw_site site, mw_tensor *self, mw_dtype dtype);
+#define mw_view_dtype(...) mw_view_dtype_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::alias(Tensor(a) self) -> Tensor(a)
  * The tensor under another name. */
 MW_API mw_tensor * mw_alias_at(mw_site site, mw_tensor *self);
@@ -745,6 +785,26 @@ MW_API mw_tensor * mw_outer_at(mw_site site, mw_tensor *self, mw_tensor *vec2);
 MW_API mw_tensor * mw_einsum_at(mw_site site, const char *equation, mw_tensor *const *tensors, int ntensors, const int64_t *path, int npath);
 #define mw_einsum(...) mw_einsum_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor
+ * The sums under a window that moves over the last dims. */
+MW_API mw_tensor * mw_convolution_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, bool transposed, const int64_t *output_padding, int noutput_padding, int64_t groups);
+#define mw_convolution(...) mw_convolution_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor
+ * convolution over the last dim. */
+MW_API mw_tensor * mw_conv1d_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, int64_t groups);
+#define mw_conv1d(...) mw_conv1d_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor
+ * convolution over the last two dims. */
+MW_API mw_tensor * mw_conv2d_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, int64_t groups);
+#define mw_conv2d(...) mw_conv2d_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor
+ * convolution over the last three dims. */
+MW_API mw_tensor * mw_conv3d_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, int64_t groups);
+#define mw_conv3d(...) mw_conv3d_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
  * Attention: the softmax of scaled query times key, plus a mask, times value. */
 MW_API mw_tensor * mw_scaled_dot_product_attention_at(mw_site site, mw_tensor *query, mw_tensor *key, mw_tensor *value, mw_tensor *attn_mask, double dropout_p, bool is_causal, double scale, bool enable_gqa);
@@ -764,6 +824,11 @@ MW_API mw_tensor * mw_layer_norm_at(mw_site site, mw_tensor *input, const int64_
  * Normalises the last dims to mean 0 and deviation 1, then multiplies by weight and adds bias; also gives the mean and one over the deviation. */
 MW_API mw_tensor * mw_native_layer_norm_at(mw_site site, mw_tensor *input, const int64_t *normalized_shape, int nnormalized_shape, mw_tensor *weight, mw_tensor *bias, double eps, mw_tensor **ret_1, mw_tensor **ret_2);
 #define mw_native_layer_norm(...) mw_native_layer_norm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor
+ * Normalises each group of channels of each sample to mean 0 and deviation 1, then multiplies by weight and adds bias. */
+MW_API mw_tensor * mw_group_norm_at(mw_site site, mw_tensor *input, int64_t num_groups, mw_tensor *weight, mw_tensor *bias, double eps, bool cudnn_enabled);
+#define mw_group_norm(...) mw_group_norm_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
  * Softmax over a dim. */
@@ -824,6 +889,31 @@ MW_API mw_tensor * mw_gather_at(mw_site site, mw_tensor *self, int64_t dim, mw_t
  * Writes the parts of source into self at the places that index names along a dim. */
 MW_API mw_tensor * mw_index_copy__at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *source);
 #define mw_index_copy_(...) mw_index_copy__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+ * A copy of self with elements of src stored where index says along a dim. */
+MW_API mw_tensor * mw_scatter_src_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *src);
+#define mw_scatter_src(...) mw_scatter_src_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+ * A copy of self with a number stored where index says along a dim. */
+MW_API mw_tensor * mw_scatter_value_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, double value);
+#define mw_scatter_value(...) mw_scatter_value_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+ * A copy of self with elements of src added where index says along a dim. */
+MW_API mw_tensor * mw_scatter_add_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *src);
+#define mw_scatter_add(...) mw_scatter_add_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+ * A copy of self with alpha times the parts of source added at the places that index names along a dim. */
+MW_API mw_tensor * mw_index_add_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *source, double alpha);
+#define mw_index_add(...) mw_index_add_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
+ * A copy of self with values stored, or added, at the places that the indices name in its first dims. */
+MW_API mw_tensor * mw_index_put_at(mw_site site, mw_tensor *self, mw_tensor *const *indices, int nindices, mw_tensor *values, bool accumulate);
+#define mw_index_put(...) mw_index_put_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 /* aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
  * The position of the largest element, the first of equal ones, along a dim or of all. */
@@ -989,6 +1079,11 @@ MW_API mw_tensor * mw_fill__scalar_at(mw_site site, mw_tensor *self, double valu
  * The op zeros_like, written to self. */
 MW_API mw_tensor * mw_zero__at(mw_site site, mw_tensor *self);
 #define mw_zero_(...) mw_zero__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
+/* aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
+ * The op index_put, written to self. */
+MW_API mw_tensor * mw_index_put__at(mw_site site, mw_tensor *self, mw_tensor *const *indices, int nindices, mw_tensor *values, bool accumulate);
+#define mw_index_put_(...) mw_index_put__at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -348,6 +348,13 @@ mw_status mw__graph_results(mw_graph *graph, mw_ssa *const *value, int n)
     if (!graph->result) return MW_NOMEM();
     for (int i = 0; i < n; i++)
         graph->result[i] = value[i];
+    const char **name = mw__arena_alloc(&graph->arena, (size_t)(n + 1) * sizeof *name);
+    if (!name) return MW_NOMEM();
+    for (int i = 0; i < n; i++) {
+        name[i] = mw__arena_strndup(&graph->arena, value[i]->name, strlen(value[i]->name));
+        if (!name[i]) return MW_NOMEM();
+    }
+    graph->result_name = name;
     graph->nresult = n;
     return MW_OK;
 }

@@ -117,7 +117,8 @@ struct mw_graph {
     int64_t nvalue, cap_value;
     mw_ssa **by_name; /* [cap_name] graph.c's */
     int64_t nname, cap_name;
-    mw_ssa **result; /* [nresult] */
+    mw_ssa **result;                /* [nresult] */
+    const char *const *result_name; /* [nresult] as the program was written: passes may rename */
     int nresult;
     int *replaced; /* [nreplaced] parameters whose handle a mark re-placed: their values then are
                       the last of `result`, for callers whose handles must follow */

@@ -76,13 +76,16 @@ static mw_status read_nested(ir_parser *p, data *d, int dim)
 static mw_status make(ir_parser *p, const data *d, mw_dtype dtype, mw_ssa **ret)
 {
     mw_meta meta = {dtype, d->ndim, {0}};
-    if (dtype == MW_DTYPE_NONE)
+    if (dtype == MW_DTYPE_NONE) meta.dtype = p->literal;
+    if (meta.dtype == MW_DTYPE_NONE)
         meta.dtype = d->fraction ? MW_DTYPE_f32 : d->logical ? MW_DTYPE_bool : MW_DTYPE_i64;
     memcpy(meta.shape, d->shape, sizeof meta.shape);
     int64_t size = mw_dtype_size(meta.dtype);
     char *bytes = mw__arena_zalloc(&p->scratch, (size_t)(d->n * size) + 1);
     if (!bytes) return MW_NOMEM();
     bool real = mw_dtype_kind_of(meta.dtype) == MW_KIND_FLOAT;
+    if (!real && d->fraction)
+        return ir_fail(p, p->at, "fractions where %s is stated", mw_dtype_name(meta.dtype));
     for (int64_t i = 0; i < d->n; i++)
         if (real)
             mw__element_set(bytes + i * size, meta.dtype, d->real[i]);
@@ -94,6 +97,22 @@ static mw_status make(ir_parser *p, const data *d, mw_dtype dtype, mw_ssa **ret)
                            &node));
     *ret = node->out[0];
     return MW_OK;
+}
+
+const char *ir_data_end(const char *at)
+{
+    static const char *const words[] = {"torch.", "tensor", "randn", "rand"};
+    for (int i = 0; i < MW_COUNT(words); i++)
+        if (strncmp(at, words[i], strlen(words[i])) == 0) at += strlen(words[i]);
+    if (*at != '[' && *at != '(') return NULL;
+    int depth = 0;
+    for (; *at; at++) {
+        if (*at == '#' || strncmp(at, "//", 2) == 0) at += strcspn(at, "\n");
+        if (*at == '[' || *at == '(') depth++;
+        if ((*at == ']' || *at == ')') && --depth == 0) return at + 1;
+        if (!*at) break;
+    }
+    return NULL;
 }
 
 mw_status ir_literal(ir_parser *p, mw_ssa **ret)
@@ -166,6 +185,7 @@ mw_status ir_const(ir_parser *p, const char *word, mw_ssa **ret)
         }
         return make(p, &d, o.dtype, ret);
     }
+    if (o.dtype == MW_DTYPE_NONE) o.dtype = p->literal;
     mw_meta meta = {o.dtype ? o.dtype : MW_DTYPE_f32, o.ndim, {0}};
     memcpy(meta.shape, o.shape, sizeof meta.shape);
     if (mw_dtype_kind_of(meta.dtype) != MW_KIND_FLOAT)

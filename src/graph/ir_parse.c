@@ -249,6 +249,7 @@ static mw_status read_type(ir_parser *p, mw_mesh **ret_mesh, mw_layout *ret, uin
     mw_status status = mw__layout_read(*ret_mesh, line_of(p, p->at, &number), &p->at, ret);
     MW_TRY(ir_failed_at(p, p->at, status));
     MW_TRY(mw__layout_check(*ret_mesh, ret));
+    p->open_scalar = ret->ndim == 0 && ir_take(p, "?");
     mw_mesh *named;
     if (ir_take(p, "on")) {
         MW_TRY(ir_expect(p, "@"));
@@ -257,11 +258,20 @@ static mw_status read_type(ir_parser *p, mw_mesh **ret_mesh, mw_layout *ret, uin
     return read_priority(p, ret, priority);
 }
 
-static bool says_nothing(const mw_layout *l)
+static bool says_nothing(const ir_parser *p, const mw_layout *l)
 {
+    if (l->ndim == 0 && l->npartial == 0) return p->open_scalar;
     for (int d = 0; d < l->ndim; d++)
         if (!l->dim[d].open || l->dim[d].ncut) return false;
     return l->npartial == 0;
+}
+
+static bool same_shape(const mw_meta *a, const mw_meta *b)
+{
+    bool same = a->ndim == b->ndim;
+    for (int d = 0; same && d < a->ndim; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
 }
 
 /* A stated type on a value whose dtype and shape are known. */
@@ -275,15 +285,14 @@ static mw_status state_type(ir_parser *p, mw_ssa *v)
     if (layout.dtype == MW_DTYPE_NONE) layout.dtype = v->layout.dtype;
     mw_meta want = mw__ssa_meta(v), got = {(mw_dtype)layout.dtype, layout.ndim, {0}};
     mw_layout_shape(&layout, got.shape);
-    bool same = want.dtype == got.dtype && want.ndim == got.ndim;
-    for (int d = 0; same && d < want.ndim; d++)
-        same = want.shape[d] == got.shape[d];
-    if (!same) {
+    if (want.dtype != got.dtype || !same_shape(&want, &got)) {
         mw_str a = {0}, b = {0};
         mw__meta_str(&want, &a);
         mw__meta_str(&got, &b);
         mw_status status = ir_fail(p, at, "%%%s is %s, and its type says %s", v->name,
                                    mw__str_text(&a), mw__str_text(&b));
+        if (want.dtype != got.dtype && same_shape(&want, &got))
+            mw__error_hint("convert it: .to(%s)", mw_dtype_name(got.dtype));
         mw__str_done(&a);
         mw__str_done(&b);
         return status;
@@ -293,7 +302,7 @@ static mw_status state_type(ir_parser *p, mw_ssa *v)
     v->mesh = mesh;
     v->layout = layout;
     v->stated =
-        !says_nothing(&layout) || v->def->kind == MW_NODE_MARK || v->def->kind == MW_NODE_STEP;
+        !says_nothing(p, &layout) || v->def->kind == MW_NODE_MARK || v->def->kind == MW_NODE_STEP;
     memcpy(v->priority, priority, sizeof priority);
     return MW_OK;
 }
@@ -401,6 +410,19 @@ static mw_status replace_name(ir_parser *p, const char *expr, mw_ssa *marked)
     return ir_define(p, at ? name : was->name, marked);
 }
 
+/* The dtype that is stated behind the data which is all of the statement. */
+static mw_dtype stated_behind(ir_parser *p, const char *expr)
+{
+    char word[IR_NAME];
+    mw_dtype dtype = MW_DTYPE_NONE;
+    const char *end = ir_data_end(expr), *at = p->at;
+    if (!end) return dtype;
+    p->at = end + strspn(end, " \t");
+    if (ir_take(p, ":") && ir_word(p, "", word)) dtype = mw_dtype_read(word, (int)strlen(word));
+    p->at = at;
+    return dtype;
+}
+
 /* A value that several names or none would share gets a name of its own by a movement of nothing.
  */
 static mw_status read_statement(ir_parser *p)
@@ -415,15 +437,20 @@ static mw_status read_statement(ir_parser *p)
     const char *expr = (ir_space(p), p->at);
     int64_t before = p->graph->nvalue;
     mw_ssa *out[NAMES];
+    p->literal = stated_behind(p, expr);
     MW_TRY(ir_expr(p, out, NAMES, &n));
+    p->literal = MW_DTYPE_NONE;
     if (nname && nname != n)
         return ir_fail(p, expr, "%d name%s for %d result%s", nname, nname == 1 ? "" : "s", n,
                        n == 1 ? "" : "s");
     set_sites(p, begin, before);
     bool fresh = n > 0 && out[0]->id >= before;
-    if (nname && !fresh)
-        return ir_fail(p, expr, "%%%s is another name for %%%s: give it a call", name[0],
-                       out[0]->name);
+    if (nname && !fresh) { /* another name: a value of its own on the same memory */
+        ir_operand same = {.value = out[0]};
+        MW_TRY(ir_call_with(p, "alias", expr, &same, 1, &out[0]));
+        set_sites(p, begin, before);
+        fresh = true;
+    }
     if (!nname && n == 1 && out[0]->def->kind == MW_NODE_MARK && fresh)
         MW_TRY(replace_name(p, expr, out[0]));
     for (int i = 0; i < nname; i++)
@@ -433,6 +460,11 @@ static mw_status read_statement(ir_parser *p)
             if (i) MW_TRY(ir_expect(p, ","));
             MW_TRY(state_type(p, out[i]));
         }
+    for (int i = 0; fresh && i < n; i++)
+        if (out[i]->def->kind == MW_NODE_STEP && !out[i]->stated)
+            return ir_fail(p, expr,
+                           "a movement states where to: a type behind it, or a text: "
+                           "redistribute(%%x, \"S(0)\")");
     if (!fresh && p->at == begin) return ir_fail(p, begin, "expected a statement");
     return n ? read_remark(p, out[0]->def) : MW_OK;
 }
@@ -446,8 +478,8 @@ static mw_status read_return(ir_parser *p)
     if (ir_sees(p, "}")) return mw__graph_results(p->graph, value, 0);
     do {
         if (n == NAMES) return ir_fail(p, p->at, "more than %d results", NAMES);
-        MW_TRY(ir_expr(p, &value[n], 1, &one));
-        n++;
+        MW_TRY(ir_expr(p, &value[n], NAMES - n, &one));
+        n += one;
     } while (ir_take(p, ","));
     set_sites(p, begin, before);
     return mw__graph_results(p->graph, value, n);
@@ -455,6 +487,13 @@ static mw_status read_return(ir_parser *p)
 
 /* ---- the function -----------------------------------------------------------------------------
  */
+
+/* Data of a parameter becomes what its type says, where nothing but its rounding is lost. */
+static bool becomes(mw_dtype from, mw_dtype to)
+{
+    if (from == to || to == MW_DTYPE_bool) return false;
+    return mw_dtype_kind_of(to) == MW_KIND_FLOAT || mw_dtype_kind_of(from) != MW_KIND_FLOAT;
+}
 
 /* A parameter with data is a constant that lies as its type says. */
 static mw_status read_param(ir_parser *p)
@@ -474,15 +513,23 @@ static mw_status read_param(ir_parser *p)
     if (!ir_take(p, "=")) {
         mw_node *node;
         MW_TRY(mw__graph_input(p->graph, mesh, &layout, NULL, &node));
-        node->out[0]->stated = !says_nothing(&layout);
+        node->out[0]->stated = !says_nothing(p, &layout);
         memcpy(node->out[0]->priority, priority, sizeof priority);
         return name_result(p, node->out[0], name, at);
     }
-    const char *expr = (ir_space(p), p->at), *after;
+    const char *expr = (ir_space(p), p->at), *after = ir_data_end(expr);
     int64_t before = p->graph->nvalue;
     mw_ssa *value;
     int n;
+    after += after ? strspn(after, " \t\r\n") : 0;
+    if (after && (*after == ',' || *after == ')')) p->literal = (mw_dtype)layout.dtype;
     MW_TRY(ir_expr(p, &value, 1, &n));
+    p->literal = MW_DTYPE_NONE;
+    if (becomes((mw_dtype)value->layout.dtype, (mw_dtype)layout.dtype)) {
+        ir_operand given[2] = {{.value = value},
+                               {.number = true, .arg = {.kind = MW_ARG_DTYPE, .i = layout.dtype}}};
+        MW_TRY(ir_call_with(p, "to", expr, given, 2, &value));
+    }
     set_sites(p, at, before);
     after = p->at;
     p->at = type;

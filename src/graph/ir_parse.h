@@ -23,18 +23,20 @@ typedef struct ir_parser {
     ir_name *name; /* what %name means now; an open hash table */
     int64_t nname, cap_name;
     int depth;
+    bool open_scalar; /* the type that was read last is `f32[]?`: nothing is asked for */
+    mw_dtype literal; /* of data that states none: what its type says; NONE: by how it is written */
 } ir_parser;
 
-/* A value in an argument list: a static one, or a tensor, or a list of tensors. */
-typedef struct ir_value {
-    mw_arg arg; /* TENSOR, TENSORS: first counts `tensor` */
-    mw_ssa **tensor;
-    bool nested;      /* a list that is no argument by itself: data */
-    const char *data; /* where that list begins */
-} ir_value;
+/* What an operator stands between: a number or a value. */
+typedef struct ir_operand {
+    bool number;
+    mw_arg arg;    /* a number */
+    mw_ssa *value; /* else */
+} ir_operand;
 
 typedef struct ir_args {
     int n, ntensor;
+    bool places; /* of a call that places a tensor: texts in other notations need no quotes */
     mw_given given[IR_ARGS];
     const char *at[IR_ARGS];
     mw_ssa *tensor[4 * IR_ARGS];
@@ -56,10 +58,43 @@ mw_status ir_int(ir_parser *p, int64_t *ret);
 mw_status ir_define(ir_parser *p, const char *name, mw_ssa *value);
 mw_ssa *ir_lookup(const ir_parser *p, const char *name);
 
-/* ir_expr.c: an expression into `ret`, its results, at most `cap`. */
+/* ir_expr.c: an expression into `ret`, its results, at most `cap`. ir_operands: the same or a
+ * number; with `ret` NULL one value, in ret_one. */
 mw_status ir_expr(ir_parser *p, mw_ssa **ret, int cap, int *ret_n);
+mw_status ir_operands(ir_parser *p, ir_operand *ret_one, mw_ssa **ret, int cap, int *ret_n);
+/* A value, with methods, indices and the like behind it; no operators between values. */
+mw_status ir_postfix(ir_parser *p, ir_operand *ret_one, mw_ssa **ret, int cap, int *ret_n);
+
+/* ir_infix.c: an operator between two operands (numbers are worked out). */
+mw_status ir_infix(ir_parser *p, int least, ir_operand *ret_one, mw_ssa **ret, int cap, int *ret_n);
+
+/* ir_index.c: what stands in the brackets behind a value. */
+mw_status ir_index(ir_parser *p, mw_ssa *self, mw_ssa **ret);
+
+/* ir_args.c: "(", arguments, ")" behind those that `args` has already. */
+mw_status ir_args_read(ir_parser *p, ir_args *args);
+mw_status ir_add_tensor(ir_parser *p, ir_args *args, mw_ssa *v);
+mw_status ir_number(ir_parser *p, mw_arg *ret);
+bool ir_starts_number(const char *at);
+
+/* ir_call.c: a call of an op, a mark or a movement, by its word. */
+mw_status ir_call(ir_parser *p, const char *word, const char *at, ir_args *args, mw_ssa **ret,
+                  int cap, int *ret_n);
+bool ir_call_places(const char *word); /* its arguments say where */
+/* An op of which the first `n` arguments are these: one result. */
+mw_status ir_call_with(ir_parser *p, const char *word, const char *at, const ir_operand *x, int n,
+                       mw_ssa **ret);
+
+/* ir_words.c: other words for a call. The arguments are put as the op has them; NULL: none. `nth`
+ * counts the ways in which a word may be meant. */
+const char *ir_other_word(const char *word, int nth, ir_args *args);
+/* Without `torch.`, `F.` and the like before it. */
+const char *ir_plain_word(const char *word);
+
 /* ir_const.c: `tensor(...)`, `randn(...)`, `rand(...)` after the word, or a bare list. */
 mw_status ir_const(ir_parser *p, const char *word, mw_ssa **ret);
 mw_status ir_literal(ir_parser *p, mw_ssa **ret);
+/* Behind the data that begins here; NULL where it does not end, or none begins. */
+const char *ir_data_end(const char *at);
 
 #endif

@@ -14,6 +14,7 @@ static void type_str(const mw_graph *graph, const mw_ssa *v, mw_str *to)
 {
     bool any = false, alike = true;
     mw__layout_str(v->mesh, &v->layout, to);
+    if (v->layout.ndim == 0 && !v->layout.npartial && !v->stated) mw__str_putc(to, '?');
     if (v->mesh != graph->mesh[0]) mw__str_printf(to, " on @%s", mesh_name(graph, v->mesh));
     for (int d = 0; d < v->layout.ndim; d++) {
         any = any || v->priority[d];

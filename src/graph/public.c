@@ -49,7 +49,7 @@ int mw_graph_results(const mw_graph *graph)
 
 const char *mw_graph_result_name(const mw_graph *graph, int index)
 {
-    return graph->result[index]->name;
+    return graph->result_name[index];
 }
 
 mw_status mw_graph_check(const mw_graph *graph)

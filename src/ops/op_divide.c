@@ -67,6 +67,7 @@ static inline int64_t floor_divide_i64(int64_t a, int64_t b)
 
 ROWS(rest, remainder_f32(a, b), remainder_f64(a, b), remainder_i64(a, b))
 ROWS(floored, floor_divide_f32(a, b), floor_divide_f64(a, b), floor_divide_i64(a, b))
+ROWS(c_rest, fmodf(a, b), fmod(a, b), b == -1 ? 0 : a % b)
 ROWS(truncated, truncf(a / b), trunc(a / b), trunc_divide_i64(a, b))
 ROWS(exact, a / b, a / b, trunc_divide_i64(a, b))
 
@@ -118,6 +119,11 @@ static mw_status divide(const mw_kernel_call *k, const mw__family *family)
 static mw_status remainder_kernel(const mw_kernel_call *k)
 {
     return divide(k, &rest_family);
+}
+
+static mw_status fmod_kernel(const mw_kernel_call *k)
+{
+    return divide(k, &c_rest_family);
 }
 
 static mw_status floor_divide_kernel(const mw_kernel_call *k)
@@ -173,6 +179,25 @@ const mw_op mw_op_remainder_scalar = {
     .doc = "What is left of a division by a number that rounds down; it has the number's sign.",
     .dtype = MW_OUT_PROMOTE,
     .kernel = remainder_kernel,
+    .samples = "f32[4, 6], 0.5; f64[5], -2; i64[7], 3; i64[7], -4; bf16[4], 0.75; f32[], 2; "
+               "f32[0, 3], 1",
+};
+
+const mw_op mw_op_fmod = {
+    .schema = "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    .rule = "self[...] other[...] -> [...]",
+    .doc = "What division towards 0 leaves: it has the sign of the dividend.",
+    .dtype = MW_OUT_PROMOTE,
+    .kernel = fmod_kernel,
+    .samples = WHOLE_SAMPLES,
+};
+
+const mw_op mw_op_fmod_scalar = {
+    .schema = "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor",
+    .rule = "self[...] -> [...]",
+    .doc = "What division towards 0 by a number leaves.",
+    .dtype = MW_OUT_PROMOTE,
+    .kernel = fmod_kernel,
     .samples = "f32[4, 6], 0.5; f64[5], -2; i64[7], 3; i64[7], -4; bf16[4], 0.75; f32[], 2; "
                "f32[0, 3], 1",
 };

@@ -2,64 +2,12 @@
  * that it holds and leaves -0.0, the identity of addition, in the places of the others: the sum
  * over the ranks is the look-up, and no table moves. An index outside the whole dim is an error on
  * every rank that sees it, whoever would hold the row. */
-#include "ops/op.h"
+#include "ops/held.h"
 #include "ops/refuses.h"
 #include "ops/rule_parts.h"
 
 /* ---- what all of them share --------------------------------------------------------------------
  */
-
-/* The positions of a dim that this rank holds. */
-typedef struct held {
-    const mw_range *range;
-    int64_t count;
-    int64_t size; /* of the whole dim */
-} held;
-
-static mw_status held_of(const mw_kernel_call *k, int operand, int dim, held *ret)
-{
-    const mw_layout *layout = k->in_layout ? k->in_layout[operand] : NULL;
-    ret->size = k->call->in[operand].shape[dim];
-    return mw__kernel_ranges(k, layout, dim, ret->size, &ret->range, &ret->count);
-}
-
-/* Where the global position lies in the shard; -1: another rank has it. */
-static int64_t local_of(const held *rows, int64_t position)
-{
-    int64_t before = 0;
-    for (int64_t r = 0; r < rows->count; r++) {
-        if (position < rows->range[r].first) return -1;
-        if (position < rows->range[r].end) return before + position - rows->range[r].first;
-        before += rows->range[r].end - rows->range[r].first;
-    }
-    return -1;
-}
-
-/* The indices as contiguous int64, each checked against the size of what it indexes. */
-static mw_status indices_of(const mw_kernel_call *k, int operand, int64_t size, const char *what,
-                            const int64_t **ret, int64_t *ret_count)
-{
-    const mw_view *from = &k->in[operand];
-    char text[MW_META_TEXT];
-    if (mw_dtype_kind_of(from->dtype) != MW_KIND_INT)
-        return MW_FAIL(MW_ERR_ARG, "%s: %s is %s: it must hold integers", mw__call_name(k->call),
-                       mw__operand_name(k->call, operand),
-                       mw__meta_text(&k->call->in[operand], text));
-    int64_t count = mw__view_count(from);
-    int64_t *index = mw__arena_alloc(k->scratch, (size_t)count * sizeof *index);
-    if (!index) return MW_NOMEM();
-    mw_view to;
-    mw__view_set(&to, MW_DTYPE_i64, from->ndim, from->shape);
-    to.data = index;
-    mw__view_copy(&to, from);
-    for (int64_t i = 0; i < count; i++)
-        if (index[i] < 0 || index[i] >= size)
-            return MW_FAIL(MW_ERR_ARG, "%s: index %lld is outside %s of size %lld",
-                           mw__call_name(k->call), (long long)index[i], what, (long long)size);
-    *ret = index;
-    *ret_count = count;
-    return MW_OK;
-}
 
 /* `view` at position `at` of dim `dim`, without that dim. */
 static mw_view select_at(const mw_view *view, int dim, int64_t at)
@@ -108,17 +56,17 @@ static void copy_part(const mw_view *to, const mw_view *from, int dim, int64_t a
 static mw_status embedding_kernel(const mw_kernel_call *k)
 {
     const mw_view *weight = &k->in[0];
-    held rows;
+    mw__held rows;
     const int64_t *index;
     int64_t count;
-    MW_TRY(held_of(k, 0, 0, &rows));
-    MW_TRY(indices_of(k, 1, rows.size, "the table", &index, &count));
+    MW_TRY(mw__held_of(k, 0, 0, &rows));
+    MW_TRY(mw__held_indices(k, 1, rows.size, false, "the table", &index, &count));
     mw_view out; /* [count, d]: the result is contiguous */
     mw__view_set(&out, k->out[0].dtype, 2, (int64_t[]){count, weight->shape[1]});
     out.data = k->out[0].data;
     for (int64_t i = 0; i < count; i++) {
         mw_view to = select_at(&out, 0, i);
-        copy_part(&to, weight, 0, local_of(&rows, index[i]));
+        copy_part(&to, weight, 0, mw__held_local(&rows, index[i]));
     }
     return MW_OK;
 }
@@ -162,15 +110,15 @@ static mw_status index_select_factors(const mw_call_args *call, mw_arena *arena,
 static mw_status index_select_kernel(const mw_kernel_call *k)
 {
     int dim;
-    held rows;
+    mw__held rows;
     const int64_t *index;
     int64_t count;
     MW_TRY(mw__arg_dim(k->call, 1, k->in[0].ndim, &dim));
-    MW_TRY(held_of(k, 0, dim, &rows));
-    MW_TRY(indices_of(k, 1, rows.size, "the dim", &index, &count));
+    MW_TRY(mw__held_of(k, 0, dim, &rows));
+    MW_TRY(mw__held_indices(k, 1, rows.size, false, "the dim", &index, &count));
     for (int64_t i = 0; i < count; i++) {
         mw_view to = select_at(&k->out[0], dim, i);
-        copy_part(&to, &k->in[0], dim, local_of(&rows, index[i]));
+        copy_part(&to, &k->in[0], dim, mw__held_local(&rows, index[i]));
     }
     return MW_OK;
 }
@@ -226,15 +174,15 @@ static mw_status gather_factors(const mw_call_args *call, mw_arena *arena, mw_ru
 static mw_status gather_kernel(const mw_kernel_call *k)
 {
     const mw_view *self = &k->in[0], *out = &k->out[0];
-    held rows = {.size = 1};
+    mw__held rows = {.size = 1};
     const int64_t *index;
     int64_t count, at[MW_MAX_DIMS] = {0}, size = mw_dtype_size(self->dtype);
     int dim;
     MW_TRY(mw__arg_dim(k->call, 1, self->ndim, &dim));
-    if (self->ndim > 0) MW_TRY(held_of(k, 0, dim, &rows));
-    MW_TRY(indices_of(k, 1, rows.size, "the dim", &index, &count));
+    if (self->ndim > 0) MW_TRY(mw__held_of(k, 0, dim, &rows));
+    MW_TRY(mw__held_indices(k, 1, rows.size, false, "the dim", &index, &count));
     for (int64_t i = 0; i < count; i++) {
-        int64_t row = self->ndim > 0 ? local_of(&rows, index[i]) : 0, from = 0;
+        int64_t row = self->ndim > 0 ? mw__held_local(&rows, index[i]) : 0, from = 0;
         for (int d = 0; d < self->ndim; d++)
             from += (d == dim ? row : at[d]) * self->stride[d];
         mw_view to = {(char *)out->data + i * mw_dtype_size(out->dtype), out->dtype, 0, {0}, {0}};
@@ -278,7 +226,7 @@ static mw_status index_copy_kernel(const mw_kernel_call *k)
     const int64_t *index;
     int64_t count;
     MW_TRY(mw__arg_dim(k->call, 1, k->out[0].ndim, &dim));
-    MW_TRY(indices_of(k, 1, k->out[0].shape[dim], "the dim", &index, &count));
+    MW_TRY(mw__held_indices(k, 1, k->out[0].shape[dim], false, "the dim", &index, &count));
     for (int64_t i = 0; i < count; i++) {
         mw_view to = select_at(&k->out[0], dim, index[i]);
         copy_part(&to, &k->in[2], dim, i);

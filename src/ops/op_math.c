@@ -195,3 +195,65 @@ const mw_op mw_op_softplus = {
     .factors = rising_factors,
     .samples = "f32[4, 6]; f64[5], 2; bf16[3, 7], 0.5; f32[6]in(-30,30), 1, 10; f32[]; f32[0, 3]",
 };
+
+/* ---- hardtanh and elu --------------------------------------------------------------------------
+ */
+
+static mw_status hardtanh_kernel(const mw_kernel_call *k)
+{
+    mw__scalars scalars;
+    mw_dtype class_dtype = mw__class_of(k->out[0].dtype);
+    mw__scalars_set(&scalars, 0, class_dtype, k->call, 1, -1);
+    mw__scalars_set(&scalars, 1, class_dtype, k->call, 2, 1);
+    return mw__family_run(k, &clamp_family, &scalars);
+}
+
+const mw_op mw_op_hardtanh = {
+    .schema = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    .rule = "self[...] -> [...]",
+    .doc = "The element, but at least min_val and at most max_val; NaN stays.",
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .kernel = hardtanh_kernel,
+    .samples = "f32[4, 6]; f64[5], 0, 6; bf16[3, 7], -0.25, 0.25; i64[6], -2, 3; f32[]; f32[0, 3]",
+};
+
+/* s is alpha times scale, t scale. */
+MW__ROW1_F32(elu_f32, float, a > 0.0f ? a * t : expm1f(a) * s)
+MW__ROW1(elu_f64, double, double, f64, a > 0 ? a * t : expm1(a) * s)
+static const mw__family elu_family = {MW__BUILDS(elu_f32), elu_f64, NULL};
+
+static mw_status elu_kernel(const mw_kernel_call *k)
+{
+    mw__scalars scalars;
+    mw_dtype class_dtype = mw__class_of(k->out[0].dtype);
+    mw__scalars_set(&scalars, 0, class_dtype, k->call, 1, 1);
+    mw__scalars_set(&scalars, 1, class_dtype, k->call, 2, 1);
+    mw__scalars_fold(&scalars, class_dtype);
+    return mw__family_run(k, &elu_family, &scalars);
+}
+
+static mw_status elu_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    MW_TRY(need_float(call));
+    if (mw__arg_float(call, 3, 1) != 1)
+        return MW_FAIL(MW_ERR_UNSUPPORTED, "%s: 'input_scale' other than 1: multiply self by it",
+                       mw__call_name(call));
+    double alpha = mw__arg_float(call, 1, 1), scale = mw__arg_float(call, 2, 1);
+    rule->monotone = alpha * scale > 0 && scale > 0;
+    return mw__rule_default(call, rule);
+}
+
+const mw_op mw_op_elu = {
+    .schema = "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> "
+              "Tensor",
+    .rule = "self[...] -> [...]",
+    .doc = "The element where it is positive, else alpha times (exp(x) - 1); times scale.",
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .refuses = MW_REFUSES_EXTREMES,
+    .kernel = elu_kernel,
+    .factors = elu_factors,
+    .samples = "f32[4, 6]; f64[5], 0.2; bf16[3, 7], 1, 1.5; f16[4], 2; f32[]; f32[0, 3]",
+};

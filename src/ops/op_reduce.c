@@ -168,6 +168,57 @@ const mw_op mw_op_mean_dim = {
     "f32[4, 6], [1]; f32[4, 6], [0], true; f64[2, 5, 3], [0, -1]; bf16[9, 3]; i32[7, 2]<9, [0]; " \
     "bool[3, 4], [1]; u8[5]<9, [0]; f32[]; f32[0, 3], [1]"
 
+/* Over all dims: as amax, which has none to name. */
+static mw_status extreme_all_factors(const mw_call_args *call, mw_arena *arena, mw_rule *rule)
+{
+    (void)arena;
+    for (int d = 0; d < call->in[0].ndim; d++)
+        if (call->in[0].shape[d] == 0)
+            return MW_FAIL(
+                MW_ERR_SHAPE,
+                "%s: dim %d has size 0, and of no elements none is the largest or smallest",
+                mw__call_name(call), d);
+    return mw__rule_default(call, rule);
+}
+
+static mw_status max_kernel(const mw_kernel_call *k)
+{
+    mw__reduce_run(MW_REDUCE_MAX, &k->in[0], (1u << k->in[0].ndim) - 1, 0, &k->out[0]);
+    return MW_OK;
+}
+
+static mw_status min_kernel(const mw_kernel_call *k)
+{
+    mw__reduce_run(MW_REDUCE_MIN, &k->in[0], (1u << k->in[0].ndim) - 1, 0, &k->out[0]);
+    return MW_OK;
+}
+
+#define ALL_SAMPLES "f32[4, 6]; f64[2, 5, 3]; bf16[9, 3]; i32[7, 2]<9; bool[3, 4]; f32[]; f32[1, 3]"
+
+const mw_op mw_op_max = {
+    .schema = "aten::max(Tensor self) -> Tensor",
+    .rule = "self[...] -> []",
+    .doc = "Largest of all elements; NaN wins.",
+    .reduce = MW_REDUCE_MAX,
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .kernel = max_kernel,
+    .factors = extreme_all_factors,
+    .samples = ALL_SAMPLES,
+};
+
+const mw_op mw_op_min = {
+    .schema = "aten::min(Tensor self) -> Tensor",
+    .rule = "self[...] -> []",
+    .doc = "Smallest of all elements; NaN wins.",
+    .reduce = MW_REDUCE_MIN,
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .kernel = min_kernel,
+    .factors = extreme_all_factors,
+    .samples = ALL_SAMPLES,
+};
+
 const mw_op mw_op_amax = {
     .schema = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     .rule = "self[... dim:d ...] -> [...]",

@@ -250,6 +250,17 @@ const mw_op mw_op_transpose_int = {
         "i64[0, 3]<9, 0, 1",
 };
 
+const mw_op mw_op_swapaxes = {
+    .schema = "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
+    .doc = "Two dims change places: transpose, by its other name.",
+    .linear_in = MW_ARG(0),
+    .monotone = 1,
+    .dtype = MW_OUT_FIRST,
+    .view = transpose_view,
+    .factors = transpose_factors,
+    .samples = "f32[4, 6], 0, 1; f64[2, 3, 4], -1, 0; f32[], 0, -1; i64[0, 3]<9, 0, 1",
+};
+
 const mw_op mw_op_t = {
     .schema = "aten::t(Tensor(a) self) -> Tensor(a)",
     .doc = "The transpose of a matrix; a vector stays.",

@@ -242,6 +242,18 @@ mw_tensor * mw_clamp_max_at(mw_site site, mw_tensor *self, double max)
     return mw__call_op(site, &mw_op_clamp_max, args, 2);
 }
 
+mw_tensor * mw_hardtanh_at(mw_site site, mw_tensor *self, double min_val, double max_val)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(min_val), v_scalar(max_val)};
+    return mw__call_op(site, &mw_op_hardtanh, args, 3);
+}
+
+mw_tensor * mw_elu_at(mw_site site, mw_tensor *self, double alpha, double scale, double input_scale)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(alpha), v_scalar(scale), v_scalar(input_scale)};
+    return mw__call_op(site, &mw_op_elu, args, 4);
+}
+
 mw_tensor * mw_leaky_relu_at(mw_site site, mw_tensor *self, double negative_slope)
 {
     const mw_value args[] = {v_tensor(self), v_scalar(negative_slope)};
@@ -336,6 +348,18 @@ mw_tensor * mw_remainder_scalar_at(mw_site site, mw_tensor *self, double other)
 {
     const mw_value args[] = {v_tensor(self), v_scalar(other)};
     return mw__call_op(site, &mw_op_remainder_scalar, args, 2);
+}
+
+mw_tensor * mw_fmod_at(mw_site site, mw_tensor *self, mw_tensor *other)
+{
+    const mw_value args[] = {v_tensor(self), v_tensor(other)};
+    return mw__call_op(site, &mw_op_fmod, args, 2);
+}
+
+mw_tensor * mw_fmod_scalar_at(mw_site site, mw_tensor *self, double other)
+{
+    const mw_value args[] = {v_tensor(self), v_scalar(other)};
+    return mw__call_op(site, &mw_op_fmod_scalar, args, 2);
 }
 
 mw_tensor * mw_floor_divide_at(mw_site site, mw_tensor *self, mw_tensor *other)
@@ -480,6 +504,18 @@ mw_tensor * mw_mean_dim_at(mw_site site, mw_tensor *self, const int64_t *dim, in
 {
     const mw_value args[] = {v_tensor(self), v_maybe_ints(dim, ndim), v_boolean(keepdim), v_maybe_dtype(dtype)};
     return mw__call_op(site, &mw_op_mean_dim, args, 4);
+}
+
+mw_tensor * mw_max_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_max, args, 1);
+}
+
+mw_tensor * mw_min_at(mw_site site, mw_tensor *self)
+{
+    const mw_value args[] = {v_tensor(self)};
+    return mw__call_op(site, &mw_op_min, args, 1);
 }
 
 mw_tensor * mw_amax_at(mw_site site, mw_tensor *self, const int64_t *dim, int ndim, bool keepdim)
@@ -731,6 +767,12 @@ mw_tensor * mw_transpose_int_at(mw_site site, mw_tensor *self, int64_t dim0, int
     return mw__call_op(site, &mw_op_transpose_int, args, 3);
 }
 
+mw_tensor * mw_swapaxes_at(mw_site site, mw_tensor *self, int64_t axis0, int64_t axis1)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(axis0), v_integer(axis1)};
+    return mw__call_op(site, &mw_op_swapaxes, args, 3);
+}
+
 mw_tensor * mw_t_at(mw_site site, mw_tensor *self)
 {
     const mw_value args[] = {v_tensor(self)};
@@ -815,6 +857,12 @@ mw_tensor * mw_movedim_int_at(mw_site site, mw_tensor *self, int64_t source, int
     return mw__call_op(site, &mw_op_movedim_int, args, 3);
 }
 
+mw_tensor * mw_view_dtype_at(mw_site site, mw_tensor *self, mw_dtype dtype)
+{
+    const mw_value args[] = {v_tensor(self), v_dtype_value(dtype)};
+    return mw__call_op(site, &mw_op_view_dtype, args, 2);
+}
+
 mw_tensor * mw_alias_at(mw_site site, mw_tensor *self)
 {
     const mw_value args[] = {v_tensor(self)};
@@ -888,6 +936,34 @@ mw_tensor * mw_einsum_at(mw_site site, const char *equation, mw_tensor *const *t
     return mw__call_op(site, &mw_op_einsum, args, 3);
 }
 
+mw_tensor * mw_convolution_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, bool transposed, const int64_t *output_padding, int noutput_padding, int64_t groups)
+{
+    const mw_value args[] = {v_tensor(input), v_tensor(weight), v_maybe(bias), v_ints(stride, nstride), v_ints(padding, npadding), v_ints(dilation, ndilation), v_boolean(transposed), v_ints(output_padding, noutput_padding), v_integer(groups)};
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_convolution, args, 9);
+}
+
+mw_tensor * mw_conv1d_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, int64_t groups)
+{
+    const mw_value args[] = {v_tensor(input), v_tensor(weight), v_maybe(bias), v_ints(stride, nstride), v_ints(padding, npadding), v_ints(dilation, ndilation), v_integer(groups)};
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_conv1d, args, 7);
+}
+
+mw_tensor * mw_conv2d_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, int64_t groups)
+{
+    const mw_value args[] = {v_tensor(input), v_tensor(weight), v_maybe(bias), v_ints(stride, nstride), v_ints(padding, npadding), v_ints(dilation, ndilation), v_integer(groups)};
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_conv2d, args, 7);
+}
+
+mw_tensor * mw_conv3d_at(mw_site site, mw_tensor *input, mw_tensor *weight, mw_tensor *bias, const int64_t *stride, int nstride, const int64_t *padding, int npadding, const int64_t *dilation, int ndilation, int64_t groups)
+{
+    const mw_value args[] = {v_tensor(input), v_tensor(weight), v_maybe(bias), v_ints(stride, nstride), v_ints(padding, npadding), v_ints(dilation, ndilation), v_integer(groups)};
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_conv3d, args, 7);
+}
+
 mw_tensor * mw_scaled_dot_product_attention_at(mw_site site, mw_tensor *query, mw_tensor *key, mw_tensor *value, mw_tensor *attn_mask, double dropout_p, bool is_causal, double scale, bool enable_gqa)
 {
     const mw_value args[] = {v_tensor(query), v_tensor(key), v_tensor(value), v_maybe(attn_mask), v_number(dropout_p), v_boolean(is_causal), v_maybe_number(scale), v_boolean(enable_gqa)};
@@ -920,6 +996,14 @@ mw_tensor * mw_native_layer_norm_at(mw_site site, mw_tensor *input, const int64_
     if (ret_1) *ret_1 = out[1];
     if (ret_2) *ret_2 = out[2];
     return out[0];
+}
+
+mw_tensor * mw_group_norm_at(mw_site site, mw_tensor *input, int64_t num_groups, mw_tensor *weight, mw_tensor *bias, double eps, bool cudnn_enabled)
+{
+    const mw_value args[] = {v_tensor(input), v_integer(num_groups), v_maybe(weight), v_maybe(bias), v_number(eps), v_boolean(cudnn_enabled)};
+    if (!weight && failed()) return NULL;
+    if (!bias && failed()) return NULL;
+    return mw__call_op(site, &mw_op_group_norm, args, 6);
 }
 
 mw_tensor * mw__softmax_at(mw_site site, mw_tensor *self, int64_t dim, bool half_to_float)
@@ -994,6 +1078,36 @@ mw_tensor * mw_index_copy__at(mw_site site, mw_tensor *self, int64_t dim, mw_ten
 {
     const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_tensor(source)};
     return mw__call_op(site, &mw_op_index_copy_, args, 4);
+}
+
+mw_tensor * mw_scatter_src_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *src)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_tensor(src)};
+    return mw__call_op(site, &mw_op_scatter_src, args, 4);
+}
+
+mw_tensor * mw_scatter_value_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, double value)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_scalar(value)};
+    return mw__call_op(site, &mw_op_scatter_value, args, 4);
+}
+
+mw_tensor * mw_scatter_add_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *src)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_tensor(src)};
+    return mw__call_op(site, &mw_op_scatter_add, args, 4);
+}
+
+mw_tensor * mw_index_add_at(mw_site site, mw_tensor *self, int64_t dim, mw_tensor *index, mw_tensor *source, double alpha)
+{
+    const mw_value args[] = {v_tensor(self), v_integer(dim), v_tensor(index), v_tensor(source), v_scalar(alpha)};
+    return mw__call_op(site, &mw_op_index_add, args, 5);
+}
+
+mw_tensor * mw_index_put_at(mw_site site, mw_tensor *self, mw_tensor *const *indices, int nindices, mw_tensor *values, bool accumulate)
+{
+    const mw_value args[] = {v_tensor(self), v_tensors(indices, nindices), v_tensor(values), v_boolean(accumulate)};
+    return mw__call_op(site, &mw_op_index_put, args, 4);
 }
 
 mw_tensor * mw_argmax_at(mw_site site, mw_tensor *self, int64_t dim, bool keepdim)
@@ -1204,4 +1318,10 @@ mw_tensor * mw_zero__at(mw_site site, mw_tensor *self)
 {
     const mw_value args[] = {v_tensor(self)};
     return mw__call_op(site, &mw_op_zero_, args, 1);
+}
+
+mw_tensor * mw_index_put__at(mw_site site, mw_tensor *self, mw_tensor *const *indices, int nindices, mw_tensor *values, bool accumulate)
+{
+    const mw_value args[] = {v_tensor(self), v_tensors(indices, nindices), v_tensor(values), v_boolean(accumulate)};
+    return mw__call_op(site, &mw_op_index_put_, args, 4);
 }

@@ -185,13 +185,25 @@ static mw_status run_prepared(mw_rank *rank, mw_call *call, mw_tensor *const *gi
     return rank->fake ? MW_OK : run_kernel(rank, call);
 }
 
+/* An operand before `i` that is the same tensor and goes the same way: one movement serves both. */
+static int moved_before(const mw_call *call, mw_tensor *const *given, int i)
+{
+    for (int j = 0; j < i && !call->in_place; j++)
+        if (given[j] == given[i] && call->prepare[j].redist == call->prepare[i].redist) return j;
+    return -1;
+}
+
 /* Operands that are not as the op needs them are brought there, in order. */
 static mw_status prepare(mw_rank *rank, mw_call *call, mw_tensor *const *given, mw_tensor **ready,
                          int *ret_done)
 {
     for (int i = 0; i < call->nin; i++) {
         mw_tensor *t = given[i];
-        if (call->prepare[i].redist) {
+        int same = call->prepare[i].redist ? moved_before(call, given, i) : -1;
+        if (same >= 0) {
+            ready[i] = ready[same];
+            ready[i]->refs++;
+        } else if (call->prepare[i].redist) {
             mw_reason reason = {call->name, call->choice.why, t->name, false};
             MW_TRY(mw__redist_run(rank, call->prepare[i].redist, t, &reason, &ready[i]));
         } else if (call->prepare[i].contiguous) {
