@@ -52,6 +52,7 @@ typedef struct hlo_state {
     bool spmd;            /* after partitioning: shapes are one device's */
     const char *why;      /* how that is known */
     int64_t partitions;   /* 0: not stated */
+    int64_t devices;      /* the most that a sharding since the entry's head speaks of; 0: none */
     uint64_t computation; /* hash of its name; 0: none */
     int64_t instructions, collectives, shardings;
     mw_draft *head;   /* entry of the module or ENTRY line */

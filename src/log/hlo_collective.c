@@ -338,6 +338,21 @@ static void tell_narrowed(const hlo_op *op, mw_draft *d, int64_t bytes)
                  (long long)bytes, (long long)wide);
 }
 
+/* Groups of one device, and not even of every device: what they hold is not brought together. */
+static void check_lone(const hlo_op *op, mw_draft *d, const kind *k, const hlo_groups *g,
+                       int64_t after)
+{
+    int64_t n = MW_MAX(op->s->partitions, op->s->devices);
+    if (g->size != 1 || g->uneven || n <= g->ngroup) return;
+    mw__problem(d, "lone-groups", 0, received(k, after, n),
+                "name the devices that hold pieces or terms of one value in one group: all of them "
+                "are replica_groups=[1,n]<=[n]",
+                "The groups have one device each and name %lld of %lld devices: nothing is "
+                "exchanged, and each device keeps what it had alone%s.",
+                (long long)g->ngroup, (long long)n,
+                strstr(k->collective, "reduce") ? ", a term of the sum at most" : "");
+}
+
 bool mw__hlo_collective(const hlo_op *op)
 {
     const char *tail = NULL;
@@ -373,6 +388,7 @@ bool mw__hlo_collective(const hlo_op *op)
     mw__hlo_metadata(op, d);
     mw__draft_weight(d, 30);
     op->s->collectives++;
+    if (grouped) check_lone(op, d, k, &groups, after);
     tell_parts(op, d, k, start);
     tell_narrowed(op, d, bytes);
     tell_kept(op, d, bytes, after);

@@ -56,6 +56,7 @@ bool mw__hlo_sharding_op(const hlo_op *op)
     hlo_sharding s;
     if (!at || *at != '{' || !mw__hlo_sharding_read(at, &s)) return false;
     op->s->shardings++;
+    op->s->devices = MW_MAX(op->s->devices, s.devices);
     mw_draft *d = mw__draft(op->e, op->line, "hlo", "sharding");
     mw_str words = {0}, shape = {0};
     mw__hlo_sharding_str(&s, &words);

@@ -196,9 +196,35 @@ static void called(const mlir_here *h, const char *at)
     }
 }
 
+/* `%1 = stablehlo.iota dim = 0 : tensor<8xi32>` in a region: every device counts from 0. */
+static void counts(const mlir_here *h)
+{
+    const char *at = strstr(h->text, "stablehlo.iota dim = ");
+    hlo_shape piece;
+    int64_t dim;
+    if (!h->s->manual || !at || (at += 21, !mw__hlo_int(&at, &dim)) ||
+        !mw__mlir_type(h->text, 0, &piece) || dim >= piece.ndim)
+        return;
+    int64_t n = piece.dim[dim];
+    mw_draft *d = mw__draft(h->e, h->line, "stablehlo", "iota");
+    mw__draft_says(d,
+                   "An iota in a manual region: each device counts from 0 to %lld, positions in "
+                   "its own piece.",
+                   (long long)n - 1);
+    mw__fact(d, "values", MW_HOW_DERIVED, "an op in a manual region works on one device's piece",
+             "0 to %lld along dim %lld, on every device", (long long)n - 1, (long long)dim);
+    mw__fact(d, "positions in the whole", MW_HOW_DERIVED,
+             "piece k of a dim cut in pieces of that length begins at k times it",
+             "%lldk to %lldk + %lld on the devices of piece k, if the dim is cut: add the device's "
+             "place along the axis that cuts it (partition_id, axis_index) times %lld; nothing "
+             "need move for it",
+             (long long)n, (long long)n, (long long)n - 1, (long long)n);
+}
+
 void mw__mlir_manual(const mlir_here *h)
 {
     if (*h->text != '%') return;
+    counts(h);
     if (strstr(h->text, "@SPMDFullToShardShape(")) begins(h);
     const char *call = strstr(h->text, "call @");
     if (call && !strstr(h->text, "custom_call")) called(h, call + 5);

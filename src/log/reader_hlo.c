@@ -225,7 +225,7 @@ static bool module_line(mw_explain *e, hlo_state *s, const mw_line *line, const 
     if (strncmp(line->text, "HloModule ", 10) != 0) return false;
     close_module(e, s);
     s->open = true;
-    s->partitions = 0;
+    s->partitions = s->devices = 0;
     const char *name = line->text + 10, *end = mw__hlo_word_end(name);
     const char *parts = strstr(end, "num_partitions=");
     int64_t n;
@@ -258,6 +258,7 @@ static bool computation_line(mw_explain *e, hlo_state *s, const mw_line *line)
     mw__explain_once(e);
     s->open = true;
     s->entry = entry;
+    if (entry) s->devices = 0;
     s->computation = mw__hlo_name_hash(name, end - name);
     if (!ends_spmd(name, end)) return true;
     s->spmd = true;
