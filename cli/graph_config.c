@@ -152,7 +152,7 @@ mw_status graph_config_open(graph_state *g)
     mw_status status = session_options(&g->s);
     if (status == MW_OK) status = parse(g, &root);
     if (status == MW_OK) status = graph_fields_read(g, root);
-    g->batch = axis_size(g, "dp") ? axis_size(g, "dp") : 1;
+    if (status == MW_OK && axis_size(g, "dp")) g->batch = axis_size(g, "dp");
     if (status == MW_OK) status = cli_int(g->s.args, OPT_batch, 1, 1 << 24, &g->batch);
     if (status == MW_OK && !g->s.args->value[OPT_plan]) status = graph_tp_plan_read(g, root);
     json_decref(root);

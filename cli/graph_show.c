@@ -268,6 +268,18 @@ static void print_copies(json_t *copies)
     }
 }
 
+/* Each rank, where they are few. */
+static void print_ranks(json_t *ranks, int n)
+{
+    size_t i;
+    json_t *rank;
+    if (n == 1 || n > 16) return;
+    json_array_foreach(ranks, i, rank)
+        printf("  rank %-3.0f %12.3f MB of parameters %12.3f MB of other values\n",
+               number_of(rank, "rank"), number_of(rank, "parameter_bytes") / 1e6,
+               number_of(rank, "peak_bytes") / 1e6);
+}
+
 static void print_step(const graph_state *g)
 {
     bool all = g->is_config && (g->decoder.family->switches & DECODER_BOTH_WAYS);
@@ -301,6 +313,7 @@ void graph_print(const graph_state *g)
            number_of(memory, "parameter_bytes") / 1e6, number_of(memory, "weight_bytes") / 1e6,
            number_of(memory, "cache_bytes") / 1e6, number_of(memory, "parameter_bytes_least") / 1e6,
            number_of(memory, "peak_bytes") / 1e6);
+    print_ranks(json_object_get(memory, "ranks"), mw_mesh_ranks(g->s.mesh));
     printf("plan\n%s", text_of(o, "plan"));
     for (int i = 0; i < g->s.nnote; i++)
         printf("note: %s\n", g->s.note[i]);

@@ -27,3 +27,9 @@ fail_each 7 tokenize tiny.gguf 'hello xyz' --json
 fail_each 29 run tiny.gguf --prompt 'hello xyz' -n 3 --mesh tp=2
 fail_each 37 run tiny.gguf --chat 'hello' -n 3 --strict
 fail_each 31 eval tiny.gguf text --mesh tp=2
+cat >config.json <<END
+{"model_type": "qwen2", "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+ "vocab_size": 9, "max_position_embeddings": 8, "tp_plan": {"layers.*.mlp.up_proj": "colwise"}}
+END
+fail_each 97 graph config.json --mesh dp=2,tp=2 --to plan
+fail_each 101 graph config.json --mesh tp=2 --to tp_plan --html page --dot drawing
