@@ -283,17 +283,38 @@ static mw_status record_refuse(mw_recorder *r, const char *what, const mw_tensor
 /* ---- the function -----------------------------------------------------------------------------
  */
 
+/* A tensor that is given twice is one handle. */
 static mw_status make_inputs(capture *c, mw_mesh *mesh, const mw_layout *layout, int n,
-                             mw_tensor **ret)
+                             mw_tensor *const *given, mw_tensor **ret)
 {
     for (int i = 0; i < n; i++) {
         mw_node *node;
         MW_TRY(mw__graph_input(c->graph, mesh, &layout[i], NULL, &node));
         for (int d = 0; d < layout[i].ndim; d++)
             node->out[0]->stated |= !layout[i].dim[d].open;
-        MW_TRY(new_handle(c, node->out[0], &ret[i]));
+        for (int k = 0; k < i && given && !ret[i]; k++)
+            if (given[k] == given[i]) ret[i] = ret[k];
+        if (!ret[i]) MW_TRY(new_handle(c, node->out[0], &ret[i]));
     }
     return MW_OK;
+}
+
+/* Inputs that lie in one memory: what is written through one is read through the others. */
+static void find_shared(const mw_graph *graph, mw_tensor *const *given)
+{
+    int at = 0, number = 0;
+    for (mw_node *n = graph->first; n && n->kind == MW_NODE_INPUT; n = n->next) {
+        const mw_tensor *t = n->bound ? n->bound : given ? given[at] : NULL;
+        int before = 0;
+        at += !n->bound;
+        for (mw_node *m = graph->first; t && t->storage && m != n && !n->memory; m = m->next) {
+            const mw_tensor *u = m->bound ? m->bound : given ? given[before] : NULL;
+            before += !m->bound;
+            if (!u || u->storage != t->storage) continue;
+            if (!m->memory) m->memory = ++number;
+            n->memory = m->memory;
+        }
+    }
 }
 
 static mw_status run_function(capture *c, mw_function f, void *user, mw_tensor *const *in,
@@ -310,18 +331,56 @@ static mw_status run_function(capture *c, mw_function f, void *user, mw_tensor *
     return MW_OK;
 }
 
-/* Inputs whose handle stands for another value now: a mark in the function has re-placed it. */
-static mw_status find_replaced(capture *c, mw_tensor *const *in, int nin, mw_ssa **result, int nout)
+/* Has a mark put the handle elsewhere? One that states what was so already has not. */
+static bool is_replaced(const mw_ssa *now)
+{
+    const mw_ssa *v = now;
+    while (v->def->kind == MW_NODE_MARK && mw_layout_equal(&v->layout, &v->def->in[0]->layout)) {
+        for (int d = 0; d < v->layout.ndim; d++)
+            if (v->layout.dim[d].open) return true;
+        v = v->def->in[0];
+    }
+    return v->def->kind != MW_NODE_INPUT;
+}
+
+/* Handles, of inputs and from outside, that stand for another value now. */
+static mw_status find_replaced(capture *c, mw_tensor *const *in, int nout, mw_ssa **result,
+                               mw_ssa ***ret)
 {
     mw_graph *graph = c->graph;
-    graph->replaced = mw__arena_alloc(&graph->arena, (size_t)(nin + 1) * sizeof(int));
-    if (!graph->replaced) return MW_NOMEM();
-    for (int i = 0; i < nin; i++) {
-        mw_ssa *now = in[i]->recorded;
-        if (now->def->kind == MW_NODE_INPUT) continue;
-        graph->replaced[graph->nreplaced] = i;
-        result[nout + graph->nreplaced++] = now;
+    int ninput = 0, at = 0, outside = 0;
+    for (const mw_node *n = graph->first; n && n->kind == MW_NODE_INPUT; n = n->next)
+        ninput++;
+    graph->replaced = mw__arena_alloc(&graph->arena, (size_t)(ninput + 1) * sizeof(int));
+    mw_ssa **all = mw__arena_alloc(&graph->arena, (size_t)(ninput + nout + 1) * sizeof *all);
+    if (!graph->replaced || !all) return MW_NOMEM();
+    memcpy(all, result, (size_t)nout * sizeof *all);
+    for (const mw_node *n = graph->first; n && n->kind == MW_NODE_INPUT; n = n->next) {
+        const mw_tensor *t = n->bound ? n->bound : in[at];
+        int which = n->bound ? -1 - outside++ : at++;
+        if (!is_replaced(t->recorded)) continue;
+        graph->replaced[graph->nreplaced] = which;
+        all[nout + graph->nreplaced++] = t->recorded;
     }
+    *ret = all;
+    return MW_OK;
+}
+
+/* Whose memory it is as far as marks move nothing. */
+static const mw_ssa *root_of(const mw_ssa *v)
+{
+    while (v->def->kind == MW_NODE_MARK || v->root != v)
+        v = v->def->kind == MW_NODE_MARK ? v->def->in[0] : v->root;
+    return v;
+}
+
+/* Whose memory the results are, before passes merge what is the same. */
+static mw_status note_roots(mw_graph *graph)
+{
+    graph->root = mw__arena_alloc(&graph->arena, (size_t)(graph->nresult + 1) * sizeof(int));
+    if (!graph->root) return MW_NOMEM();
+    for (int i = 0; i < graph->nresult; i++)
+        graph->root[i] = root_of(graph->result[i])->id;
     return MW_OK;
 }
 
@@ -341,7 +400,7 @@ void mw__capture_unbind(mw_rank *rank, mw_graph *graph)
 }
 
 static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mesh,
-                             const mw_layout *layout, int nin, int nout, bool handles)
+                             const mw_layout *layout, int nin, int nout, mw_tensor *const *given)
 {
     int index;
     size_t room = (size_t)(nin + 2 * nout + 1) * sizeof(void *);
@@ -354,9 +413,9 @@ static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mes
     if (!result) return MW_NOMEM();
     mw_scope_begin(c->graph->name);
     c->rank->recorder = &c->recorder;
-    mw_status status = make_inputs(c, mesh, layout, nin, in);
+    mw_status status = make_inputs(c, mesh, layout, nin, given, in);
     if (status == MW_OK) status = run_function(c, f, user, in, in + nin, result, nout);
-    if (status == MW_OK && handles) status = find_replaced(c, in, nin, result, nout);
+    if (status == MW_OK && given) status = find_replaced(c, in, nout, result, &result);
     if (status == MW_OK) status = mw__graph_results(c->graph, result, nout + c->graph->nreplaced);
     c->rank->recorder = NULL;
     (void)mw_scope_end(NULL);
@@ -364,8 +423,8 @@ static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mes
 }
 
 mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function f, void *user,
-                      mw_mesh *mesh, const mw_layout *in, int nin, int nout, bool handles,
-                      mw_graph **ret)
+                      mw_mesh *mesh, const mw_layout *in, int nin, int nout,
+                      mw_tensor *const *given, mw_graph **ret)
 {
     if (rank->recorder) return rank->recorder->refuse(rank->recorder, "capture", NULL);
     capture c = {.recorder = {record_call, record_place, record_begin, record_name, record_ints,
@@ -375,11 +434,15 @@ mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function
     rank->site = site;
     MW_TRY(mw__graph_new(name, &c.graph));
     mw__arena_init(&c.arena);
-    mw_status status = capture_all(&c, f, user, mesh, in, nin, nout, handles);
+    mw_status status = capture_all(&c, f, user, mesh, in, nin, nout, given);
     mw__arena_done(&c.arena);
     release(c.graph);
     if (status == MW_OK) {
+        find_shared(c.graph, given);
         mw__graph_mutated(c.graph);
+        status = note_roots(c.graph);
+    }
+    if (status == MW_OK) {
         *ret = c.graph;
         return MW_OK;
     }

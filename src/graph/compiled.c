@@ -19,8 +19,12 @@ typedef struct version {
     mw_graph *graph;
     mw_program *program;
     const mw_ttype **type; /* [nin] */
+    int *shares;           /* [nin] with what each input shares memory */
     bound *bound;          /* [nbound] */
     int nbound;
+    bool writes;        /* into an input, or into a tensor from outside */
+    mw_tensor **result; /* [nresult] room for the function's, and for handles that it re-places */
+    int nresult;
     int64_t nodes;
 } version;
 
@@ -40,11 +44,24 @@ struct mw_compiled {
 /* ---- looking up -------------------------------------------------------------------------------
  */
 
+/* With what input i shares its memory: an input before it, which may be the same handle, or, where
+ * it matters, a tensor from outside; 0: with nothing. */
+static int shared_with(const mw_compiled *c, const version *v, mw_tensor *const *in, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (in[k] == in[i]) return 2 * k + 1;
+    for (int k = 0; k < i && v->writes && in[i]->storage; k++)
+        if (in[k]->storage == in[i]->storage) return 2 * k + 2;
+    for (int k = 0; k < v->nbound && v->writes && in[i]->storage; k++)
+        if (v->bound[k].storage == in[i]->storage) return 2 * (c->nin + k) + 2;
+    return 0;
+}
+
 /* The first input or tensor from outside that differs: -1 none; inputs first. */
 static int differs(const mw_compiled *c, const version *v, mw_tensor *const *in)
 {
     for (int i = 0; i < c->nin; i++)
-        if (v->type[i] != in[i]->type) return i;
+        if (v->type[i] != in[i]->type || v->shares[i] != shared_with(c, v, in, i)) return i;
     for (int i = 0; i < v->nbound; i++)
         if (v->bound[i].type != v->bound[i].tensor->type ||
             v->bound[i].storage != v->bound[i].tensor->storage)
@@ -79,7 +96,9 @@ static void say_why(mw_compiled *c, mw_tensor *const *in)
     mw_str a = {0}, b = {0};
     mw__layout_str(was->mesh, &was->layout, &a);
     mw__layout_str(is->mesh, &is->layout, &b);
-    if (was == is)
+    if (was == is && i < c->nin)
+        mw__str_puts(&b, v->shares[i] ? ", in other memory" : ", in memory that is another's too");
+    else if (was == is)
         mw__str_puts(&b, ", in other memory");
     else if (strcmp(mw__str_text(&a), mw__str_text(&b)) == 0)
         mw__str_puts(&b, ", with other strides");
@@ -103,24 +122,31 @@ static void free_version(const mw_compiled *c, version *v)
     mw__graph_free(v->graph);
     mw__free(v->type, (size_t)(c->nin + 1) * sizeof *v->type);
     mw__free(v->bound, (size_t)(v->nbound + 1) * sizeof *v->bound);
+    mw__free(v->shares, (size_t)(c->nin + 1) * sizeof *v->shares);
+    mw__free(v->result, (size_t)v->nresult * sizeof *v->result);
     mw__free(v, sizeof *v);
 }
 
-static mw_status keep_bound(version *v)
+static mw_status keep_inputs(const mw_compiled *c, version *v, mw_tensor *const *in)
 {
-    for (const mw_node *n = v->graph->first; n && n->kind == MW_NODE_INPUT; n = n->next)
-        v->nbound += n->bound != NULL;
-    v->bound = mw__zalloc((size_t)(v->nbound + 1) * sizeof *v->bound);
-    if (!v->bound) {
-        v->nbound = 0;
-        return MW_NOMEM();
+    int count = 0, at = 0;
+    for (const mw_node *n = v->graph->first; n && n->kind == MW_NODE_INPUT; n = n->next) {
+        count += n->bound != NULL;
+        v->writes = v->writes || n->out[0]->mutated;
     }
-    int at = 0;
+    v->bound = mw__zalloc((size_t)(count + 1) * sizeof *v->bound);
+    if (!v->bound) return MW_NOMEM();
+    v->nbound = count;
+    v->nresult = c->nout + v->graph->nreplaced + 1;
+    v->result = mw__zalloc((size_t)v->nresult * sizeof *v->result);
+    if (!v->result) return MW_NOMEM();
     for (const mw_node *n = v->graph->first; n && n->kind == MW_NODE_INPUT; n = n->next)
         if (n->bound) {
             mw_tensor *t = n->bound;
             v->bound[at++] = (bound){t, t->type, t->storage};
         }
+    for (int i = 0; i < c->nin; i++)
+        v->shares[i] = shared_with(c, v, in, i);
     return MW_OK;
 }
 
@@ -135,7 +161,7 @@ static mw_status capture_version(mw_compiled *c, mw_rank *rank, mw_site site, ve
     }
     mw_mesh *mesh = c->nin ? in[0]->type->mesh : rank->mesh;
     mw_status status = mw__capture(rank, site, c->name, c->f, c->user, mesh, layout, c->nin,
-                                   c->nout, true, &v->graph);
+                                   c->nout, in, &v->graph);
     mw__free(layout, (size_t)(c->nin + 1) * sizeof *layout);
     for (mw_node *n = status == MW_OK ? v->graph->first : NULL; n && n->kind == MW_NODE_INPUT;
          n = n->next)
@@ -147,9 +173,10 @@ static mw_status compile(mw_compiled *c, mw_rank *rank, mw_site site, mw_tensor 
                          version *v)
 {
     v->type = mw__zalloc((size_t)(c->nin + 1) * sizeof *v->type);
-    if (!v->type) return MW_NOMEM();
+    v->shares = mw__zalloc((size_t)(c->nin + 1) * sizeof *v->shares);
+    if (!v->type || !v->shares) return MW_NOMEM();
     MW_TRY(capture_version(c, rank, site, v, in));
-    MW_TRY(keep_bound(v));
+    MW_TRY(keep_inputs(c, v, in));
     v->nodes = v->graph->nnode;
     MW_TRY(mw_graph_pass(v->graph, "all"));
     return mw__program_new(rank, v->graph, in, c->nin, &v->program);
@@ -241,15 +268,13 @@ void mw_compiled_free(mw_compiled *c)
 static mw_status run_and_replace(const mw_compiled *c, mw_rank *rank, const version *v,
                                  mw_tensor *const *in, mw_tensor **out)
 {
-    mw_tensor *all[64];
-    int n = c->nout + v->graph->nreplaced;
-    if (n > MW_COUNT(all))
-        return MW_FAIL(MW_ERR_UNSUPPORTED, "more than %d results", MW_COUNT(all));
-    MW_TRY(mw__program_run(rank, v->program, in, c->nin, all));
-    memcpy(out, all, (size_t)c->nout * sizeof(mw_tensor *));
+    MW_TRY(mw__program_run(rank, v->program, in, c->nin, v->result));
+    memcpy(out, v->result, (size_t)c->nout * sizeof(mw_tensor *));
     for (int i = 0; i < v->graph->nreplaced; i++) {
-        all[c->nout + i]->refs++; /* the scope keeps its own */
-        mw__tensor_rebind(rank, in[v->graph->replaced[i]], all[c->nout + i]);
+        mw_tensor *now = v->result[c->nout + i];
+        int which = v->graph->replaced[i];
+        now->refs++; /* the scope keeps its own */
+        mw__tensor_rebind(rank, which >= 0 ? in[which] : v->bound[-1 - which].tensor, now);
     }
     return MW_OK;
 }
@@ -304,7 +329,7 @@ mw_status mw_capture_at(mw_site site, const char *name, mw_function f, void *use
             status = MW_FAIL(MW_ERR_ARG, "capture: input %d: %s states no dtype", i, in[i]);
     }
     if (status == MW_OK)
-        status = mw__capture(rank, site, name, f, user, mesh, layout, nin, nout, false, ret);
+        status = mw__capture(rank, site, name, f, user, mesh, layout, nin, nout, NULL, ret);
     mw__free(layout, (size_t)(nin + 1) * sizeof *layout);
     return status;
 }

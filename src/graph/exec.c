@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <meshwise/ops.h>
 
 typedef struct runner {
     mw_rank *rank;
@@ -161,15 +162,23 @@ static mw_status run_op(runner *r, const mw_node *node)
     return MW_OK;
 }
 
-/* Another handle on the same memory, then re-placed: the operand's own handle stays. */
+/* Another handle on the same memory, then re-placed: the operand's own handle stays. What is
+ * redistributed has memory of its own, whether or not anything moves. */
 static mw_status run_move(runner *r, const mw_node *node)
 {
     const mw_ssa *v = node->out[0];
-    mw_tensor *t;
-    MW_TRY(mw__tensor_again(r->rank, r->tensor[node->in[0]->id], &t));
+    mw_tensor *t, *from = r->tensor[node->in[0]->id];
+    MW_TRY(mw__tensor_again(r->rank, from, &t));
     r->tensor[v->id] = mw_tensor_name(t, v->name);
     r->rank->site = node->site;
-    return settle(r, v, node, t);
+    MW_TRY(settle(r, v, node, t));
+    if (node->kind == MW_NODE_MARK) return MW_OK;
+    bool written = v->mutated || node->in[0]->mutated;
+    t->apart = false; /* it is no view, wherever it has been moved */
+    if (!written || t->storage != from->storage) return MW_OK;
+    t = mw_clone_at(node->site, t);
+    r->tensor[v->id] = t ? mw_tensor_name(t, v->name) : NULL;
+    return t ? MW_OK : mw_last_error()->code;
 }
 
 static mw_status wrong_input(const mw_ssa *v, const mw_tensor *t)

@@ -3,6 +3,7 @@
 
 #include "ops/rule.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 mw_status mw__graph_new(const char *name, mw_graph **ret)
@@ -426,26 +427,68 @@ void mw__graph_erase(mw_graph *graph, mw_node *node)
         graph->value[node->out[i]->id] = NULL;
 }
 
-/* What a value may share memory with, one step up; NULL: memory of its own. A mark that moves
- * nothing gives the same memory, and whether it moves is not known before `reshard`. */
-static mw_ssa *shares_with(const mw_ssa *v)
+/* A mark that moves nothing gives the handle no new memory. Where layouts are not decided it may.
+ */
+static bool may_move_nothing(const mw_node *mark)
 {
-    bool mark = v->def->kind == MW_NODE_MARK;
-    if (mark || mw__node_writes(v->def) || mw__node_views(v->def)) return v->def->in[0];
-    return NULL;
+    const mw_layout *from = &mark->in[0]->layout, *to = &mark->out[0]->layout;
+    for (int d = 0; d < to->ndim; d++)
+        if (from->dim[d].open || to->dim[d].open) return true;
+    return mw_layout_equal(from, to);
 }
 
+/* What a value may share memory with, one step up; NULL: memory of its own. */
+static mw_ssa *shares_with(const mw_ssa *v)
+{
+    const mw_node *n = v->def;
+    if (mw__node_writes(n) || mw__node_views(n)) return n->in[0];
+    return n->kind == MW_NODE_MARK && may_move_nothing(n) ? n->in[0] : NULL;
+}
+
+/* Inputs that lie in one memory have the first of them as their root. */
+static mw_ssa *input_root(const mw_graph *graph, mw_node *input)
+{
+    if (!input->memory) return input->out[0];
+    mw_node *n = graph->first;
+    while (n->memory != input->memory)
+        n = n->next;
+    return n->out[0];
+}
+
+static void find_roots(mw_graph *graph)
+{
+    for (mw_node *n = graph->first; n; n = n->next)
+        for (int k = 0; k < n->nout; k++) {
+            mw_ssa *v = n->out[k], *base = shares_with(v);
+            v->mutated = false;
+            v->last = 0;
+            v->root = base ? base->root : n->kind == MW_NODE_INPUT ? input_root(graph, n) : v;
+        }
+    for (int i = 0; i < graph->nresult; i++)
+        graph->result[i]->last = INT_MAX;
+}
+
+/* A view is like any other value unless a write to its memory comes before its last use. Backwards:
+ * `mark` of a root's node is then the next write. */
 void mw__graph_mutated(mw_graph *graph)
 {
-    for (int64_t i = 0; i < graph->nvalue; i++)
-        if (graph->value[i]) graph->value[i]->mutated = false;
-    for (mw_node *n = graph->first; n; n = n->next)
-        if (mw__node_writes(n))
-            for (mw_ssa *v = n->in[0]; v && !v->mutated; v = shares_with(v))
-                v->mutated = true;
-    for (mw_node *n = graph->first; n; n = n->next) /* what views memory that is written */
-        for (int i = 0; i < n->nout; i++) {
-            mw_ssa *base = shares_with(n->out[i]);
-            if (base && base->mutated) n->out[i]->mutated = true;
+    int at = (int)graph->nnode + 1;
+    find_roots(graph);
+    for (mw_node *n = graph->last; n; n = n->prev, at--) {
+        for (int k = 0; k < n->nout; k++) {
+            mw_ssa *v = n->out[k], *base = shares_with(v);
+            int written = v->root->def->mark;
+            if (written && (!base || written < v->last)) v->mutated = true;
+            if (base) base->last = MW_MAX(base->last, v->last);
         }
+        for (int i = 0; i < n->nin; i++)
+            n->in[i]->last = MW_MAX(n->in[i]->last, at);
+        if (!mw__node_writes(n)) continue;
+        n->out[0]->mutated = true;
+        n->in[0]->root->def->mark = at;
+        for (mw_ssa *v = n->in[0]; v && !v->mutated; v = shares_with(v))
+            v->mutated = true;
+    }
+    for (mw_node *n = graph->first; n; n = n->next)
+        n->mark = 0;
 }

@@ -47,7 +47,10 @@ struct mw_ssa {
     mw_layout layout; /* global shape and dtype; canonical; `open` dims are not decided */
     bool stated;      /* its text states a layout: an annotation, not something inferred */
     uint8_t priority[MW_MAX_DIMS]; /* of an annotation, by dim: 0 propagates first */
-    bool mutated;                  /* it shares memory with what some node writes in place */
+    mw_ssa *root;                  /* whose memory it is; set with `mutated` */
+    int last;                      /* where it is used last; likewise */
+    bool mutated; /* it shares memory with what some node writes in place; a view, if that is while
+                     it is needed */
     mw_origin *origin;
 };
 
@@ -99,6 +102,7 @@ struct mw_node {
     mw_site site;      /* of the user's call; file NULL: none */
     const char *chain; /* "llama/block"; "" */
     void *bound; /* INPUT: what capture bound to it (a tensor of the rank); NULL: a parameter */
+    int memory;  /* INPUT: of those with one number each may be written through another; 0: alone */
     int mark;    /* for passes: 0 between them */
 };
 
@@ -120,8 +124,11 @@ struct mw_graph {
     mw_ssa **result;                /* [nresult] */
     const char *const *result_name; /* [nresult] as the program was written: passes may rename */
     int nresult;
-    int *replaced; /* [nreplaced] parameters whose handle a mark re-placed: their values then are
-                      the last of `result`, for callers whose handles must follow */
+    int *root;     /* [nresult] of what is captured: the id of the value whose memory each result
+                      is, as the function wrote it; else NULL */
+    int *replaced; /* [nreplaced] whose handle a mark re-placed: the k-th parameter, or as -1 - k
+                      the k-th tensor from outside. Their values then are the last of `result`, for
+                      callers whose handles must follow */
     int nreplaced;
     int64_t nnode;
     bool placed; /* every value lies as its layout says: after `reshard` */
@@ -174,7 +181,7 @@ int mw__ssa_uses(const mw_graph *graph, const mw_ssa *value); /* by nodes and as
 void mw__graph_replace(mw_graph *graph, mw_ssa *from, mw_ssa *to, mw_node *at, bool results);
 void mw__graph_erase(mw_graph *graph, mw_node *node);             /* its results have no uses */
 void mw__graph_move(mw_graph *graph, mw_node *node, mw_node *at); /* before `at` */
-/* Sets `mutated` of all values anew, after nodes were added. */
+/* Sets `mutated` and `root` of all values anew, after nodes were added. */
 void mw__graph_mutated(mw_graph *graph);
 
 /* ---- text ------------------------------------------------------------------------------------

@@ -104,12 +104,35 @@ static void set_step(mw_node *node, const mw_step *step)
     node->recv_bytes_total = step->recv_bytes_total;
 }
 
+/* A redistribution that moves nothing is a tensor of its own all the same: what is written into one
+ * of the two may not show in the other. */
+static mw_status write_copy(partition *p, mw_node *node)
+{
+    const mw_op *clone = mw__op_at(MW_OP_clone);
+    const mw_arg arg[] = {{.kind = MW_ARG_TENSOR, .first = 0, .count = 1}, {.kind = MW_ARG_NONE}};
+    const mw_op_info *info;
+    mw_node *copy;
+    MW_TRY(mw__op_info(clone, &info));
+    MW_TRY(mw__graph_op(p->graph, node, clone, arg, info->schema.narg, node->in, 1, &copy));
+    copy->out[0]->layout = node->out[0]->layout;
+    copy->out[0]->mutated = node->out[0]->mutated;
+    copy->site = node->site;
+    copy->chain = node->chain;
+    const char *name = node->out[0]->name;
+    MW_TRY(stand_for(p, node->out[0], copy->out[0]));
+    mw__graph_erase(p->graph, node);
+    copy->out[0]->name = name;
+    return MW_OK;
+}
+
 /* The movement's own node becomes the last step; the others go before it. */
 static mw_status write_steps(partition *p, mw_node *node)
 {
     mw_ssa *x = node->in[0];
     const mw_plan *plan = NULL;
     MW_TRY(plan_of(p, &x->layout, &node->out[0]->layout, &plan));
+    if (!plan->nstep && node->kind == MW_NODE_STEP && (x->mutated || node->out[0]->mutated))
+        return write_copy(p, node);
     if (!plan->nstep) {
         MW_TRY(stand_for(p, node->out[0], x));
         mw__graph_erase(p->graph, node);

@@ -284,6 +284,7 @@ static mw_status add_const(mw_rank *rank, mw_program *p, const mw_node *node)
     int at;
     MW_TRY(mw__const_tensor(node, &t));
     MW_TRY(add_outside(rank, p, t, true, &at));
+    if (node->out[0]->mutated) MW_TRY(dense_copy(rank, p, node, at, &at)); /* anew in each run */
     return add_move(rank, p, node, node->out[0], at);
 }
 
@@ -367,7 +368,7 @@ static void keep_for_readers(mw_program *p)
 static mw_status lay_out(mw_rank *rank, mw_program *p)
 {
     for (int i = 0; i < p->graph->nresult; i++) {
-        place *root = &p->place[p->place[p->of_value[p->graph->result[i]->id]].root];
+        place *root = &p->place[p->place[p->result[i]].root];
         root->last = INT_MAX;
     }
     keep_for_readers(p);
@@ -446,13 +447,40 @@ static void find_waits(mw_program *p)
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
+/* Is the place a result's as it is? Not where its memory is the program's, or another result's, or
+ * an input's, and the function made one of its own: callers may write into it. */
+static bool is_own(const mw_program *p, int i, int at)
+{
+    const mw_graph *g = p->graph;
+    if (!g->root) return true;
+    int root = p->place[at].root;
+    const mw_ssa *wrote = g->value[g->root[i]];
+    if (p->place[root].slot < 0) return wrote && wrote->def->kind == MW_NODE_INPUT;
+    for (int k = 0; k < i; k++)
+        if (p->place[p->result[k]].root == root && g->root[k] != g->root[i]) return false;
+    return true;
+}
+
+static mw_status find_results(mw_rank *rank, mw_program *p)
+{
+    for (int i = 0; i < p->graph->nresult; i++) {
+        const mw_ssa *v = p->graph->result[i];
+        int at = p->of_value[v->id];
+        if (!is_own(p, i, at)) MW_TRY(dense_copy(rank, p, v->def, at, &at));
+        p->result[i] = at;
+    }
+    return MW_OK;
+}
+
 static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int ninput)
 {
     p->of_value = mw__arena_alloc(&p->arena, (size_t)(p->graph->nvalue + 1) * sizeof(int));
     p->parameter = mw__arena_alloc(&p->arena, (size_t)(ninput + 1) * sizeof(int));
-    if (!p->of_value || !p->parameter) return MW_NOMEM();
+    p->result = mw__arena_alloc(&p->arena, (size_t)(p->graph->nresult + 1) * sizeof(int));
+    if (!p->of_value || !p->parameter || !p->result) return MW_NOMEM();
     for (const mw_node *n = p->graph->first; n; n = n->next)
         MW_TRY(add_node(rank, p, n, input, ninput));
+    MW_TRY(find_results(rank, p));
     MW_TRY(lay_out(rank, p));
     if (!rank->fake) resolve(p);
     find_waits(p);

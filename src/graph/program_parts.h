@@ -51,6 +51,7 @@ struct mw_program {
     slot *slot;
     int64_t nslot, cap_slot;
     int *of_value;  /* [graph->nvalue] place, or -1 */
+    int *result;    /* [graph->nresult] places */
     int *parameter; /* [ninput] places */
     int ninput;
     int *given; /* [ngiven] roots whose memory results give to the caller */

@@ -118,8 +118,7 @@ mw_status mw__program_run(mw_rank *rank, mw_program *p, mw_tensor *const *input,
     mw_status status = mw__rank_failed(rank, renew_results(p));
     if (status == MW_OK) status = run_steps(rank, p);
     for (int i = 0; i < p->graph->nresult && status == MW_OK; i++)
-        status =
-            mw__tensor_again(rank, p->place[p->of_value[p->graph->result[i]->id]].handle, &ret[i]);
+        status = mw__tensor_again(rank, p->place[p->result[i]].handle, &ret[i]);
     for (int i = 0; i < ninput; i++) /* what was given is the caller's alone again */
         set_memory(p->place[p->parameter[i]].handle, &(mw_tensor){0}, 0);
     return status;

@@ -288,7 +288,10 @@ static mw_status write_results(writer *w, mw_node *node, const node_way *way)
         const mw_route *move;
         mw_node *step, *after = node->next;
         MW_TRY(mw__moves_get(&r->moves, way->out[k], way->target[k], &move));
-        MW_TRY(add_step(w, after, v, move, true, "its line says that it lies so", &step));
+        MW_TRY(add_step(w, after, v, move, v->stated,
+                        v->stated ? "its line says that it lies so"
+                                  : "it is written in place, which terms of a sum can't be",
+                        &step));
         mw_node *first = move->via >= 0 ? step->prev : step;
         rename_result(node, k, step, first);
         w->places[v->id] = NULL;

@@ -88,6 +88,7 @@ typedef struct reshard {
     node_class **class_of; /* [nnode] */
     const node_way **chosen; /* [nnode] */
     const ways **among;      /* [nnode] the list that it is from */
+    mw_error refused;        /* why a node had no way, operands lying so; code 0: all had one */
 } reshard;
 
 MW_NODISCARD mw_status reshard_set(reshard *r, const copies *c, int *ret);

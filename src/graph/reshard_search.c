@@ -246,6 +246,14 @@ static mw_status keep_best(search *s, int i)
     return MW_OK;
 }
 
+static mw_status no_way(const reshard *r)
+{
+    if (r->refused.code == MW_OK)
+        return MW_FAIL(MW_ERR_INTERNAL, "no layouts were found for a node of the program");
+    mw__ctx_get()->error = r->refused;
+    return r->refused.code;
+}
+
 static mw_status run(search *s)
 {
     reshard *r = s->r;
@@ -274,8 +282,7 @@ static mw_status run(search *s)
             MW_TRY(extend(s, i, k, &s->step[i].at[k], left, set, sets, room));
         }
         MW_TRY(keep_best(s, i));
-        if (!s->step[i + 1].n)
-            return MW_FAIL(MW_ERR_INTERNAL, "no layouts were found for a node of the program");
+        if (!s->step[i + 1].n) return no_way(r);
     }
     int at = 0; /* states are sorted: the first is the best */
     for (int i = r->nnode; i > 0; i--) {

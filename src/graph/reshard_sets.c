@@ -60,6 +60,9 @@ mw_status reshard_source(reshard *r, const copies *c, int to, int *ret_from, mw_
 /* ---- between two ------------------------------------------------------------------------------
  */
 
+/* What is written in place is where it is: where it lies otherwise is not made of it. */
+static const int64_t NEVER = INT64_MAX / 4;
+
 typedef struct known_gap {
     int from, to;
     mw_price price;
@@ -103,6 +106,7 @@ mw_status reshard_gap(reshard *r, int from, int to, mw_price *ret)
             MW_TRY(reshard_source(r, &a, b.at[i], NULL, &one));
             mw__price_add(&known->price, &one);
         }
+        if ((a.pinned || b.pinned) && a.at[0] != b.at[0]) known->price.bytes = NEVER;
         r->gap[at] = known;
         r->ngap++;
     }

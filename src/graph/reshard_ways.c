@@ -113,6 +113,13 @@ static mw_status make(builder *b, node_way *w, int k)
         mw_layout to = reshard_filled(&v->layout, made);
         MW_TRY(mw__moves_number(&r->moves, &to, &w->target[k]));
         if (w->target[k] == w->out[k]) w->target[k] = -1;
+    } else if (v->mutated && !mw__node_writes(v->def) && !mw__node_views(v->def)) {
+        /* mostly terms of a sum can't be written in place: they are combined where they are made */
+        mw_layout to = *r->moves.layout[w->out[k]];
+        to.npartial = 0;
+        memset(to.partial, 0, sizeof to.partial);
+        MW_TRY(mw__moves_number(&r->moves, &to, &w->target[k]));
+        if (w->target[k] == w->out[k]) w->target[k] = -1;
     }
     if (w->target[k] >= 0) {
         const mw_route *move;
@@ -249,7 +256,10 @@ static mw_status there_and_back(builder *b, const mw_call_args *call, const mw_l
 static mw_status moved_view(builder *b, const mw_call_args *call, const mw_layout *const *now)
 {
     const mw_node *node = b->class->node;
-    if (node->op == mw__op_at(MW_OP_reshape) || node->op == mw__op_at(MW_OP_contiguous))
+    bool used = false;
+    for (int k = 0; k < b->nout; k++)
+        used = used || reshard_used(b->r, node->out[k]);
+    if (!used || node->op == mw__op_at(MW_OP_reshape) || node->op == mw__op_at(MW_OP_contiguous))
         return eager_way(b, call, now);
     mw_status status =
         MW_FAIL(MW_ERR_LAYOUT,
@@ -290,7 +300,12 @@ static mw_status op_ways(builder *b)
     for (int k = 0; k < b->nin; k++)
         now[k] = r->moves.layout[r->set[b->sets[k]].at[0]];
     b->keeps_first = false;
-    return mw__node_writes(node) ? there_and_back(b, &call, now) : moved_view(b, &call, now);
+    mw_status status =
+        mw__node_writes(node) ? there_and_back(b, &call, now) : moved_view(b, &call, now);
+    if (status != MW_ERR_LAYOUT && status != MW_ERR_UNSUPPORTED) return status;
+    r->refused = *mw_last_error(); /* there is no way from here; from elsewhere there may be one */
+    mw_error_clear();
+    return MW_OK;
 }
 
 /* ---- marks, steps, results --------------------------------------------------------------------
