@@ -37,6 +37,15 @@ model.layers.2.self_attn.v_proj.weight: [3@tp·8, 48]
 model.layers.2.mlp.up_proj.weight: [64@tp, 48]
 END
 for mesh in tp=2 tp=3 dp=2,tp=2; do same config.json $mesh; done
+cat >gpt2.json <<END
+{"model_type": "gpt2", "n_embd": 48, "n_head": 6, "n_layer": 3, "n_positions": 40, "vocab_size": 251}
+END
+cat >few.txt <<END
+transformer.wte.weight: [251@tp, 48]
+transformer.h.1.attn.c_attn.weight: [48, 3·48@tp]
+transformer.h.1.mlp.c_fc.weight: [48, 192@tp]
+END
+for mesh in tp=2 dp=2,tp=3; do same gpt2.json $mesh; done
 echo "--- what is written is read again"
 for model in tiny.gguf config.json; do
     meshwise graph $model --mesh tp=2 --to plan >page
