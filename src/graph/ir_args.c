@@ -234,7 +234,11 @@ static mw_status read_value(ir_parser *p, ir_args *args, mw_arg *ret)
     }
     if (*at != '%' && !ir_starts_number(at) && ir_word(p, ".:", word) && !ir_sees(p, "(")) {
         if (read_constant(word, ret)) return MW_OK;
-        return add_symbol(p, word, strlen(word), ret);
+        MW_TRY(add_symbol(p, word, strlen(word), ret));
+        size_t letters = strcspn(word, "0123456789"); /* u0, s1: known at run time, in traces */
+        bool symbol = letters == 1 && word[1] && strspn(word + 1, "0123456789") + 1 == strlen(word);
+        if (!symbol || *word == 'f') ret->kind = MW_ARG_STR;
+        return MW_OK;
     }
     p->at = at;
     ir_operand x;
@@ -267,7 +271,7 @@ static const char *placement_end(const char *at)
         if (*at == '(' || *at == '[') depth++;
         if (*at == ')' || *at == ']') depth--;
         if (*at == '\'' || *at == '"') {
-            if (placed) return NULL; /* a string by itself is read as one */
+            if (placed && depth == 0) return NULL; /* a string by itself is read as one */
             found = true;
         }
         size_t n = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");

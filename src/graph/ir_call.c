@@ -3,6 +3,7 @@
 #include "run/mark_call.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- ops --------------------------------------------------------------------------------------
  */
@@ -39,23 +40,59 @@ static mw_status gather_ints(ir_parser *p, const mw_schema *schema, ir_args *arg
     return MW_OK;
 }
 
-/* A list of ints where a tensor is wanted is data. */
-static mw_status lists_as_data(ir_parser *p, const mw_schema *schema, ir_args *args)
+/* What stands where a tensor is wanted becomes one: a list of ints, and with `numbers` a number. */
+static mw_status values_as_data(ir_parser *p, const mw_schema *schema, ir_args *args, bool numbers)
 {
     for (int i = 0; i < args->n; i++) {
         mw_arg *value = &args->given[i].value;
         const char *name = args->given[i].name;
         int at = name ? mw__schema_find(schema, name, strlen(name)) : i;
-        if (value->kind != MW_ARG_INTS || at < 0 || at >= schema->narg) continue;
+        bool number = numbers && (value->kind == MW_ARG_INT || value->kind == MW_ARG_FLOAT ||
+                                  value->kind == MW_ARG_BOOL);
+        if ((value->kind != MW_ARG_INTS && !number) || at < 0 || at >= schema->narg) continue;
         if (schema->arg[at].type.base != MW_TYPE_TENSOR || schema->arg[at].type.list) continue;
         mw_meta meta = {MW_DTYPE_i64, 1, {value->count}};
+        const void *data = value->ints;
+        float real = (float)value->f;
+        bool truth = value->i != 0;
+        if (number) {
+            meta = (mw_meta){value->kind == MW_ARG_INT    ? MW_DTYPE_i64
+                             : value->kind == MW_ARG_BOOL ? MW_DTYPE_bool
+                                                          : MW_DTYPE_f32,
+                             0,
+                             {0}};
+            data = value->kind == MW_ARG_INT    ? (const void *)&value->i
+                   : value->kind == MW_ARG_BOOL ? (const void *)&truth
+                                                : (const void *)&real;
+        }
         mw_node *node;
-        MW_TRY(mw__graph_const(p->graph, NULL, p->graph->mesh[0], &meta, MW_FILL_DATA, 0,
-                               value->ints, NULL, &node));
+        if (!p->graph->nmesh) return ir_fail(p, args->at[i], "data before any mesh");
+        MW_TRY(mw__graph_const(p->graph, NULL, p->graph->mesh[0], &meta, MW_FILL_DATA, 0, data,
+                               NULL, &node));
         *value = (mw_arg){.kind = MW_ARG_TENSOR, .first = args->ntensor, .count = 1};
         MW_TRY(ir_add_tensor(p, args, node->out[0]));
     }
     return MW_OK;
+}
+
+/* Tensors one by one where a list of them is wanted, einsum("ij,jk->ik", %a, %b). */
+static void gather_tensors(const mw_schema *schema, ir_args *args)
+{
+    for (int i = 0; i < args->n && i < schema->narg && !args->given[i].name; i++) {
+        const mw_type *type = &schema->arg[i].type;
+        mw_arg *first = &args->given[i].value;
+        if (type->base != MW_TYPE_TENSOR || !type->list || first->kind != MW_ARG_TENSOR) continue;
+        int n = 1;
+        while (i + n < args->n && !args->given[i + n].name &&
+               args->given[i + n].value.kind == MW_ARG_TENSOR &&
+               args->given[i + n].value.first == first->first + n)
+            n++;
+        *first = (mw_arg){.kind = MW_ARG_TENSORS, .first = first->first, .count = n};
+        args->n -= n - 1;
+        memmove(&args->given[i + 1], &args->given[i + n],
+                (size_t)(args->n - i - 1) * sizeof args->given[0]);
+        return;
+    }
 }
 
 /* Other names of arguments, where the op has none of that name. */
@@ -97,7 +134,8 @@ static void known_reduction(const mw_schema *schema, ir_args *args)
     }
 }
 
-static mw_status build_op(ir_parser *p, const mw_op *op, const ir_args *given, mw_node **ret)
+static mw_status build_op(ir_parser *p, const mw_op *op, const ir_args *given, bool numbers,
+                          mw_node **ret)
 {
     const mw_op_info *info;
     MW_TRY(mw__op_info(op, &info));
@@ -109,7 +147,8 @@ static mw_status build_op(ir_parser *p, const mw_op *op, const ir_args *given, m
     known_names(&info->schema, args);
     known_reduction(&info->schema, args);
     MW_TRY(gather_ints(p, &info->schema, args));
-    MW_TRY(lists_as_data(p, &info->schema, args));
+    gather_tensors(&info->schema, args);
+    MW_TRY(values_as_data(p, &info->schema, args, numbers));
     for (int i = 0; i < args->ntensor; i++)
         meta[i] = mw__ssa_meta(args->tensor[i]);
     MW_TRY(mw__args_bind(&info->schema, args->given, args->n, meta, &p->scratch, bound));
@@ -127,19 +166,23 @@ static mw_status call_named(ir_parser *p, const char *word, const char *at, cons
 {
     const mw_op *op;
     MW_TRY(ir_failed_at(p, at, mw__op_named(word, strlen(word), &op)));
-    mw_status status = build_op(p, op, args, ret);
+    mw_status status = build_op(p, op, args, false, ret);
     if (status != MW_ERR_ARG) return ir_failed_at(p, at, status);
     mw_error first = *mw_last_error();
     const mw_op_info *info = mw__op_info_of(op);
-    for (int i = 0; i < MW_OP_COUNT && status == MW_ERR_ARG; i++) {
-        const mw_op *other = mw__op_at((mw_op_id)i);
+    for (int i = 0; i < 2 * MW_OP_COUNT && status == MW_ERR_ARG; i++) {
+        const mw_op *other = mw__op_at((mw_op_id)(i % MW_OP_COUNT));
         const mw_op_info *o = mw__op_info_of(other);
-        if (other == op || !o || strcmp(o->schema.name, info->schema.name) != 0) continue;
-        status = build_op(p, other, args, ret);
+        bool numbers = i >= MW_OP_COUNT; /* in the end, a number may stand for a tensor */
+        if (!o || strcmp(o->schema.name, info->schema.name) != 0) continue;
+        if (other == op && !numbers) continue;
+        status = build_op(p, other, args, numbers, ret);
     }
-    if (status == MW_OK) return MW_OK;
-    mw__ctx_get()->error = first;
-    return ir_failed_at(p, at, first.code);
+    if (status == MW_ERR_ARG) { /* none takes them */
+        mw__ctx_get()->error = first;
+        status = first.code;
+    }
+    return ir_failed_at(p, at, status);
 }
 
 /* torch.nn.functional's embedding has the ids first. */
@@ -178,11 +221,34 @@ static mw_status call_op(ir_parser *p, const char *word, const char *at, const i
 /* ---- marks and movements ----------------------------------------------------------------------
  */
 
+/* Dims that are counted from the end, as DTensor's Shard(-1), from the front. */
+static const char *dims_from_front(ir_parser *p, const char *text, int ndim)
+{
+    size_t room = 2 * strlen(text) + 1, n = 0;
+    char *to = mw__arena_alloc(&p->scratch, room);
+    if (!to) return NULL;
+    for (const char *c = text; *c && n + 4 < room;) {
+        bool behind = c > text && (c[-1] == '(' || c[-1] == '=');
+        long dim = behind && *c == '-' && c[1] >= '1' && c[1] <= '9' ? strtol(c, NULL, 10) : 0;
+        if (dim >= 0 || dim < -ndim) {
+            to[n++] = *c++;
+            continue;
+        }
+        n += (size_t)snprintf(to + n, room - n, "%ld", ndim + dim);
+        c += 1 + strspn(c + 1, "0123456789");
+    }
+    to[n] = 0;
+    return to;
+}
+
 static mw_status layout_of(ir_parser *p, const mw_ssa *x, mw_mesh *mesh, const char *text,
                            const char *at, mw_layout *ret)
 {
     mw_ttype pretend = {.mesh = mesh, .layout = x->layout};
     mw_tensor like = {.type = &pretend};
+    bool dtensor = strstr(text, "S(-") || strstr(text, "hard(-") || strstr(text, "dim=-");
+    if (dtensor) text = dims_from_front(p, text, x->layout.ndim);
+    if (!text) return MW_NOMEM();
     return ir_failed_at(p, at, mw__layout_for(mesh, &like, text, ret));
 }
 
@@ -337,10 +403,8 @@ static mw_status call_step(ir_parser *p, mw_step_kind kind, const char *at, ir_a
     bool says = args->n > 1 && !args->given[1].name && args->given[1].value.kind == MW_ARG_STR;
     if (says) MW_TRY(layout_of(p, x, mesh, args->given[1].value.s, args->at[1], &to));
     MW_TRY(mw__graph_step(p->graph, NULL, x, mesh, &to, kind, ret));
-    if (says) {
-        (*ret)->asked = true;
-        (*ret)->out[0]->stated = true;
-    }
+    (*ret)->asked = true; /* by who wrote it; a remark may say otherwise */
+    (*ret)->out[0]->stated = says;
     const mw_given *axes = given_named(args, "axes"), *dim = given_named(args, "dim"),
                    *to_dim = given_named(args, "to_dim");
     if (axes) MW_TRY(axes_named(p, x->mesh, axes->value.s, at, &(*ret)->axes));
@@ -373,6 +437,12 @@ bool ir_call_places(const char *word)
     return strcmp(word, "redistribute") == 0 || is_mark(ir_plain_word(word));
 }
 
+/* Steps have names that ops have too (slice): there axes say which is meant. */
+static bool op_named(const char *word, const ir_args *args)
+{
+    return !given_named(args, "axes") && mw__op_find(word, strlen(word));
+}
+
 mw_status ir_call(ir_parser *p, const char *word, const char *at, ir_args *args, mw_ssa **ret,
                   int cap, int *ret_n)
 {
@@ -380,8 +450,8 @@ mw_status ir_call(ir_parser *p, const char *word, const char *at, ir_args *args,
     mw_step_kind kind;
     if (is_mark(ir_plain_word(word)))
         MW_TRY(call_mark(p, ir_plain_word(word), at, args, &node));
-    else if (step_named(word, &kind) && (kind == MW_STEP_COUNT || given_named(args, "axes")))
-        MW_TRY(call_step(p, kind, at, args, &node));
+    else if (step_named(word, &kind) && !op_named(word, args))
+        MW_TRY(call_step(p, given_named(args, "axes") ? kind : MW_STEP_COUNT, at, args, &node));
     else if (strcmp(word, "full_tensor") == 0)
         MW_TRY(call_full(p, at, args, &node));
     else

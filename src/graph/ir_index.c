@@ -65,7 +65,7 @@ static int64_t count_items(const char *at)
     return n;
 }
 
-static mw_status read_item(ir_parser *p, mw_ssa **x, int64_t *dim, int64_t items)
+static mw_status read_item(ir_parser *p, mw_ssa **x, int64_t *dim, int64_t items, int ndim)
 {
     const char *at = (ir_space(p), p->at);
     int64_t value = 0;
@@ -76,7 +76,7 @@ static mw_status read_item(ir_parser *p, mw_ssa **x, int64_t *dim, int64_t items
     }
     if (ir_take(p, "None")) return call_ints(p, "unsqueeze", at, x, (int64_t[]){(*dim)++}, 1);
     if (*dim >= (*x)->layout.ndim)
-        return ir_fail(p, at, "more indices than the %d dims of the value", (*x)->layout.ndim);
+        return ir_fail(p, at, "more indices than the %d dims of the value", ndim);
     bool number = ir_starts_number(at);
     if (number) MW_TRY(ir_int(p, &value));
     if (ir_take(p, ":")) return read_slice(p, at, x, (*dim)++, number, value);
@@ -93,7 +93,7 @@ mw_status ir_index(ir_parser *p, mw_ssa *self, mw_ssa **ret)
     do {
         const char *at = (ir_space(p), p->at);
         bool takes = strncmp(at, "...", 3) != 0 && strncmp(at, "None", 4) != 0;
-        MW_TRY(read_item(p, &x, &dim, left));
+        MW_TRY(read_item(p, &x, &dim, left, self->layout.ndim));
         left -= takes;
     } while (ir_take(p, ",") && !ir_sees(p, "]"));
     MW_TRY(ir_expect(p, "]"));

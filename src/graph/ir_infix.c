@@ -87,7 +87,7 @@ static mw_status join(ir_parser *p, const sign *s, const char *at, const ir_oper
     ir_operand x[2] = {*a, *b};
     const char *word = s->word;
     *ret = (ir_operand){0};
-    if (a->number && !s->mirrored)
+    if (a->number && !s->mirrored && s->level != POWER)
         return ir_fail(p, at,
                        "a number cannot stand before '%s': make a tensor of it, like "
                        "full([2], 0.5)",
@@ -97,7 +97,7 @@ static mw_status join(ir_parser *p, const sign *s, const char *at, const ir_oper
         x[0].number = false;
         x[1] = *a;
         word = "mul";
-    } else if (a->number) {
+    } else if (a->number && s->mirrored) {
         x[0] = *b, x[1] = *a;
         word = s->mirrored;
     }

@@ -44,10 +44,17 @@ mw_status ir_failed_at(const ir_parser *p, const char *at, mw_status status)
     if (status == MW_OK || status == MW_ERR_NOMEM) return status;
     mw_error *error = &mw__ctx_get()->error;
     if (strncmp(error->says, "line ", 5) == 0) return status;
-    int number;
-    const char *line = line_of(p, at, &number);
-    mw__error_where("line %d, column %d: %.*s", number, mw__text_column(line, at),
-                    (int)MW_MIN(strcspn(line, "\r\n"), 160), line);
+    int number, shift = 0;
+    const char *line = line_of(p, at, &number), *from = line;
+    int column = mw__text_column(line, at);
+    while (column - shift > 60) { /* of a long line what is around the fault */
+        do
+            from++;
+        while (((unsigned char)*from & 0xc0) == 0x80);
+        shift++;
+    }
+    mw__error_where("line %d, column %d:\n    %.*s\n    %*s^", number, column,
+                    (int)MW_MIN(strcspn(from, "\r\n"), 160), from, column - shift - 1, "");
     return status;
 }
 
@@ -410,6 +417,19 @@ static mw_status replace_name(ir_parser *p, const char *expr, mw_ssa *marked)
     return ir_define(p, at ? name : was->name, marked);
 }
 
+/* A movement says where to; so do those within an expression. */
+static mw_status all_stated(ir_parser *p, const char *at, int64_t first)
+{
+    for (int64_t i = first; i < p->graph->nvalue; i++) {
+        const mw_ssa *v = p->graph->value[i];
+        if (v->def->kind == MW_NODE_STEP && !v->stated)
+            return ir_fail(p, at,
+                           "a movement states where to: a type behind it, or a text: "
+                           "redistribute(%%x, \"S(0)\")");
+    }
+    return MW_OK;
+}
+
 /* The dtype that is stated behind the data which is all of the statement. */
 static mw_dtype stated_behind(ir_parser *p, const char *expr)
 {
@@ -460,11 +480,7 @@ static mw_status read_statement(ir_parser *p)
             if (i) MW_TRY(ir_expect(p, ","));
             MW_TRY(state_type(p, out[i]));
         }
-    for (int i = 0; fresh && i < n; i++)
-        if (out[i]->def->kind == MW_NODE_STEP && !out[i]->stated)
-            return ir_fail(p, expr,
-                           "a movement states where to: a type behind it, or a text: "
-                           "redistribute(%%x, \"S(0)\")");
+    MW_TRY(all_stated(p, expr, before));
     if (!fresh && p->at == begin) return ir_fail(p, begin, "expected a statement");
     return n ? read_remark(p, out[0]->def) : MW_OK;
 }
@@ -478,10 +494,21 @@ static mw_status read_return(ir_parser *p)
     if (ir_sees(p, "}")) return mw__graph_results(p->graph, value, 0);
     do {
         if (n == NAMES) return ir_fail(p, p->at, "more than %d results", NAMES);
+        const char *expr = (ir_space(p), p->at);
+        int64_t here = p->graph->nvalue;
         MW_TRY(ir_expr(p, &value[n], NAMES - n, &one));
+        if (ir_take(p, ":")) {
+            if (one != 1 || value[n]->id < here)
+                return ir_fail(p, expr,
+                               "a type behind what is no result of a call: state it where "
+                               "%%%s is made",
+                               value[n]->name);
+            MW_TRY(state_type(p, value[n]));
+        }
         n += one;
     } while (ir_take(p, ","));
     set_sites(p, begin, before);
+    MW_TRY(all_stated(p, begin, before));
     return mw__graph_results(p->graph, value, n);
 }
 

@@ -1,4 +1,4 @@
-/* Convolutions. meshwise has no such op, so nothing is replayed: the shape of the result is worked
+/* Convolutions that could not be replayed (no mesh is known): the shape of the result is worked
  * out from the arguments, and its placement only where no piece needs its neighbour's edge, that is
  * where the batch or the output channels are cut and nothing else. */
 #include "log/dtensor_replay.h"
