@@ -12,7 +12,9 @@ typedef struct capture {
     mw_graph *graph;
     mw_arena arena; /* of one call's arguments */
     uint32_t serial;
-    const char *chain; /* that of the last node, which the next one often shares */
+    const char *chain;       /* that of the last node, which the next one often shares */
+    mw_tensor *const *given; /* [ngiven] what it will be called with; NULL: not known */
+    int ngiven;
 } capture;
 
 /* ---- handles and values -----------------------------------------------------------------------
@@ -163,8 +165,8 @@ static mw_status record_call(mw_recorder *r, const mw_op *op, const mw_value *ar
         status = new_handle(c, node->out[i], &out[i]);
     if (status != MW_OK) {
         const mw_op_info *info = mw__op_info_of(op);
-        say_where(c, info ? info->schema.name : "?");
-        return status;
+        if (!mw_last_error()->where[0]) say_where(c, info ? info->schema.name : "?");
+        return status; /* an operand that is NULL tells what failed before, and where */
     }
     *ret_nout = node->nout;
     return MW_OK;
@@ -172,6 +174,17 @@ static mw_status record_call(mw_recorder *r, const mw_op *op, const mw_value *ar
 
 /* ---- marks ------------------------------------------------------------------------------------
  */
+
+/* Has the program used this tensor's memory, through another handle? */
+static bool is_seen(const capture *c, const mw_tensor *t)
+{
+    for (int i = 0; i < c->ngiven && t->storage; i++)
+        if (c->given[i]->storage == t->storage) return true;
+    for (const mw_node *n = c->graph->first; n && n->kind == MW_NODE_INPUT; n = n->next)
+        if (n->bound && t->storage && ((const mw_tensor *)n->bound)->storage == t->storage)
+            return true;
+    return false;
+}
 
 /* A tensor from outside that the program has not used: it is re-placed now, once, as the same call
  * outside would, and not each time the program runs. */
@@ -196,7 +209,7 @@ static mw_status record_place(mw_recorder *r, mw_tensor *t, mw_mesh *mesh, const
     mw_node *node;
     MW_TRY(mw__mesh_intern(mesh, &mesh));
     MW_TRY(mw__graph_add_mesh(c->graph, mesh, NULL, &index));
-    if (mark && !t->recorded && mw_mesh_same(mesh, t->type->mesh))
+    if (mark && !t->recorded && mw_mesh_same(mesh, t->type->mesh) && !is_seen(c, t))
         MW_TRY(place_outside(c, t, mesh, to));
     MW_TRY(value_of(c, t, &x));
     if (mark)
@@ -430,7 +443,9 @@ mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function
     capture c = {.recorder = {record_call, record_place, record_begin, record_name, record_ints,
                               record_refuse},
                  .rank = rank,
-                 .serial = ++rank->recordings};
+                 .serial = ++rank->recordings,
+                 .given = given,
+                 .ngiven = given ? nin : 0};
     rank->site = site;
     MW_TRY(mw__graph_new(name, &c.graph));
     mw__arena_init(&c.arena);
