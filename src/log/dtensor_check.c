@@ -362,7 +362,6 @@ void mw__dt_call_check(const dt_here *h, dt_call *call, const mw_mesh *mesh)
     mw_error_clear();
     say(h, call, r, chosen);
     if (!chosen) tell_all_whole(call, mesh);
-    if (!chosen) mw__dt_tell_conv(h, call, mesh);
     if (!chosen) return;
     tell_derived_outputs(r);
     tell_cheapest(r);

@@ -47,9 +47,6 @@ void mw__dt_check_values(dt_replay *r);
 void mw__dt_check_labels(const dt_here *h, dt_call *call, const mw_mesh *mesh);
 bool mw__dt_same_label(const dt_tensor *a, const dt_tensor *b); /* shape and placements */
 
-/* A convolution, which meshwise has no op for: its result where that follows from its arguments. */
-void mw__dt_tell_conv(const dt_here *h, dt_call *call, const mw_mesh *mesh);
-
 /* A view whose result is strided: what it holds, and what can be done instead. */
 void mw__dt_tell_view(dt_replay *r);
 

@@ -266,7 +266,11 @@ static void tell_split(mw_explain *e, const sequence *q)
  * one after the other are behind by nature). */
 static bool has_stopped(const mw_explain *e, const sequence *q, int rank, int ranks)
 {
-    enum { FEW = 8 }; /* events: ranks of a short text are easily so far apart */
+    enum {
+        FEW = 8,
+        ALIKE = 3
+    }; /* events: ranks of a short text are easily so far apart; so many
+        * alike before say that the ranks were all to be shown */
     int64_t tail = e->lines - 3 * ranks - 4, at = q->at[rank], lag = 0;
     bool kept = at >= q->top - LOCKSTEP_WINDOW;
     bool woven = e->lockstep->turns > 2 * ranks;
@@ -274,6 +278,7 @@ static bool has_stopped(const mw_explain *e, const sequence *q, int rank, int ra
         return false;
     for (int r = 0; r < LOCKSTEP_RANKS; r++)
         lag = MW_MAX(lag, q->lag[r]);
+    if (at < ALIKE && q->top - at <= FEW) return false;
     return !woven || q->top - at > MW_MAX(2 * lag + 1, FEW);
 }
 
