@@ -112,8 +112,7 @@ void explain_topics_text(const explained *x, unsigned asked)
             if (!e->collective) continue;
             explain_line(e);
             const mw_fact *f = account_of(e);
-            if (f)
-                printf("  %s: %s   (%s: %s)\n", f->name, f->value, mw_how_name(f->how), f->from);
+            if (f) printf("  %s: %s   (%s: %s)\n", f->name, f->value, mw_how_name(f->how), f->from);
             shown++;
         }
     }
@@ -145,10 +144,10 @@ static bool add_problems(const explained *x, json_t *to)
     for (int64_t i = 0; made && i < mw_explain_entries(x->e) && json_array_size(to) < MOST; i++) {
         const mw_entry *e = mw_explain_entry(x->e, i);
         for (int k = 0; made && k < e->nproblem; k++)
-            made = append(to, json_pack("{s:I, s:s, s:o, s:o}", "line", (json_int_t)e->first,
-                                        "kind", e->problem[k].kind, "says",
-                                        explain_text(e->problem[k].says), "fix",
-                                        explain_text(e->problem[k].fix)));
+            made =
+                append(to, json_pack("{s:I, s:s, s:o, s:o}", "line", (json_int_t)e->first, "kind",
+                                     e->problem[k].kind, "says", explain_text(e->problem[k].says),
+                                     "fix", explain_text(e->problem[k].fix)));
     }
     return made;
 }
@@ -160,11 +159,11 @@ static bool add_movements(const explained *x, json_t *to)
         const mw_entry *e = mw_explain_entry(x->e, i);
         if (!e->collective) continue;
         const mw_fact *f = account_of(e);
-        made = append(to, json_pack("{s:I, s:o, s:o, s:o, s:o}", "line", (json_int_t)e->first,
-                                    "says", explain_text(e->says), "collective",
-                                    explain_text(e->collective), "bytes",
-                                    e->bytes < 0 ? json_null() : json_integer(e->bytes),
-                                    "on_account_of", f ? explain_text(f->value) : json_null()));
+        made =
+            append(to, json_pack("{s:I, s:o, s:o, s:o, s:o}", "line", (json_int_t)e->first, "says",
+                                 explain_text(e->says), "collective", explain_text(e->collective),
+                                 "bytes", e->bytes < 0 ? json_null() : json_integer(e->bytes),
+                                 "on_account_of", f ? explain_text(f->value) : json_null()));
     }
     return made;
 }
@@ -193,11 +192,10 @@ static bool add_missing(const explained *x, json_t *to)
 
 bool explain_topics_json(const explained *x, unsigned asked, json_t *to)
 {
-    static bool (*const add[])(const explained *, json_t *) = {
-        [PROBLEMS] = add_problems,
-        [MOVEMENTS] = add_movements,
-        [MEMORY] = add_memory,
-        [MISSING] = add_missing};
+    static bool (*const add[])(const explained *, json_t *) = {[PROBLEMS] = add_problems,
+                                                               [MOVEMENTS] = add_movements,
+                                                               [MEMORY] = add_memory,
+                                                               [MISSING] = add_missing};
     static const char *const key[] = {"problems", "movements", "memory", "missing"};
     bool made = to != NULL;
     for (int t = 0; made && t < (int)(sizeof add / sizeof *add); t++) {
