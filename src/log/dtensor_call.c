@@ -93,7 +93,8 @@ static void declaration_of(const dt_here *h, dt_call *call)
     if (info) {
         /* found by name alone: another overload declares other arguments */
         size_t overload = strlen(info->schema.overload), length = strlen(call->name);
-        bool unsaid = n.noverload == 0 && !memchr(call->name, '.', length); /* a tree's aten::slice */
+        bool unsaid =
+            n.noverload == 0 && !memchr(call->name, '.', length); /* a tree's aten::slice */
         if (unsaid || (overload == (size_t)n.noverload &&
                        memcmp(info->schema.overload, n.overload, overload) == 0)) {
             call->schema = &info->schema;

@@ -131,9 +131,8 @@ static void tell_size(mw_draft *d, const talk *one, const char *from)
         mw__fact(d, "ranks that talk", one->how, one->by_option ? given : from, "%lld",
                  (long long)one->group);
     if (one->received >= 0)
-        mw__fact(d, "received per rank", how,
-                 one->by_option ? given : "local shape and group size", "%lld B",
-                 (long long)one->received);
+        mw__fact(d, "received per rank", how, one->by_option ? given : "local shape and group size",
+                 "%lld B", (long long)one->received);
 }
 
 static void tell_alone(const dt_here *h, const dt_tree *t, const talk *one)

@@ -374,7 +374,8 @@ static const char one_size[] = "of the sizes that the pieces allow, the one that
 static const char given[] = "the size given with --mesh";
 
 /* Its one collective, where no line below states a size: lines after it may have told that of the
- * mesh axis, or --mesh does. Where no collective is printed at all, the change tells which it is. */
+ * mesh axis, or --mesh does. Where no collective is printed at all, the change tells which it is.
+ */
 static void late_size(const dt_here *h, const dt_tree *t, tree_frame *f, const char *kind, int axis)
 {
     dt_mesh m = {.naxis = 0};
@@ -422,8 +423,8 @@ void mw__tree_move_tell(const dt_here *h, dt_tree *t, tree_frame *f)
         mw__fact(f->move, "ranks that talk", f->group_how,
                  f->by_option                     ? given
                  : f->group_how == MW_HOW_ASSUMED ? one_size
-                 : f->first_kind                ? "the mesh axis, as the pieces around it show"
-                                                : "group size of the collective",
+                 : f->first_kind                  ? "the mesh axis, as the pieces around it show"
+                                                  : "group size of the collective",
                  "%lld", (long long)f->group);
     if (f->bytes >= 0)
         mw__fact(f->move, "received per rank", f->group_how,
