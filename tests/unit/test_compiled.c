@@ -229,6 +229,99 @@ static mw_status other_program(void *user)
     return MW_OK;
 }
 
+/* What callers write into a result shows nowhere else, unless the function says so: not in what the
+ * passes merged, not in a constant, not in what was redistributed without moving. */
+static mw_status gives_alike(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    static const float data[2] = {1, 2};
+    static const int64_t two = 2;
+    (void)user;
+    mw_tensor *constant = mw_from_data(MW_DTYPE_f32, &two, 1, data, NULL, "replicated");
+    mw_tensor *written = mw_from_data(MW_DTYPE_f32, &two, 1, data, NULL, "replicated");
+    out[0] = mw_mul_scalar(in[0], 3);
+    out[1] = mw_mul_scalar(in[0], 3);
+    out[2] = constant;
+    out[3] = mw_redistribute(in[0], NULL, "replicated");
+    out[4] = mw_add_(written, constant, 1);
+    out[5] = in[0];
+    out[6] = mw_view(in[0], MW_INTS(2, 1));
+    return out[6] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status keeps_apart(void *user)
+{
+    (void)user;
+    enum { RESULTS = 7 };
+    mw_compiled *c;
+    EXPECT_OK(mw_compile("alike", gives_alike, NULL, 1, RESULTS, &c));
+    for (int round = 0; round < 3; round++) {
+        mw_tensor *x = mw_arange(2, MW_DTYPE_f32), *y = mw_arange(2, MW_DTYPE_f32);
+        mw_tensor *a[RESULTS], *b[RESULTS];
+        EXPECT_OK(gives_alike(NULL, &x, a));
+        EXPECT_OK(mw_compiled_call(c, &y, b));
+        for (int k = 0; k < RESULTS; k++) {
+            float one[2], two[2];
+            for (int i = 0; i < RESULTS; i++) {
+                EXPECT_OK(mw_read(a[i], MW_DTYPE_f32, one, sizeof one));
+                EXPECT_OK(mw_read(b[i], MW_DTYPE_f32, two, sizeof two));
+                if (memcmp(one, two, sizeof one) != 0)
+                    return run_wrong(__FILE__, __LINE__,
+                                     "round %d, %d written: result %d is %g, not %g", round, k, i,
+                                     (double)two[0], (double)one[0]);
+            }
+            EXPECT(mw_add__scalar(a[k], k + 1, 1) && mw_add__scalar(b[k], k + 1, 1));
+        }
+    }
+    EXPECT_INT(mw_compiled_facts_get(c).compilations, 1);
+    mw_compiled_free(c);
+    return MW_OK;
+}
+
+/* One tensor as both inputs is one handle; two in one memory are not what they were apart. */
+static mw_status writes_first(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    (void)user;
+    mw_tensor *before = mw_mul_scalar(in[1], 2);
+    EXPECT(mw_add__scalar(in[0], 1, 1));
+    out[0] = mw_sub(mw_mul_scalar(in[1], 2), before, 1);
+    return out[0] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status given_twice(void *user)
+{
+    (void)user;
+    mw_compiled *c;
+    EXPECT_OK(mw_compile("writes", writes_first, NULL, 2, 1, &c));
+    static const float want[] = {0, 2, 2, 0};
+    for (int i = 0; i < 4; i++) {
+        mw_tensor *x = mw_arange(4, MW_DTYPE_f32), *out;
+        mw_tensor *y = i == 1 ? x : i == 2 ? mw_view(x, MW_INTS(4)) : mw_arange(4, MW_DTYPE_f32);
+        mw_tensor *in[] = {x, y};
+        float got[4];
+        EXPECT_OK(mw_compiled_call(c, in, &out));
+        EXPECT_OK(mw_read(out, MW_DTYPE_f32, got, sizeof got));
+        if (got[3] != want[i])
+            return run_wrong(__FILE__, __LINE__, "pair %d: %g, not %g", i, (double)got[3],
+                             (double)want[i]);
+    }
+    EXPECT_INT(mw_compiled_facts_get(c).compilations, 3);
+    mw_compiled_free(c);
+    return MW_OK;
+}
+
+static void test_keeps_apart(void **state)
+{
+    (void)state;
+    run_on("tp=1", keeps_apart);
+    run_on("tp=2", keeps_apart);
+}
+
+static void test_given_twice(void **state)
+{
+    (void)state;
+    run_on("tp=2", given_twice);
+}
+
 static void test_three_ways(void **state)
 {
     (void)state;
@@ -272,6 +365,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_three_ways),
         cmocka_unit_test(test_keeps_results),
+        cmocka_unit_test(test_keeps_apart),
+        cmocka_unit_test(test_given_twice),
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_refuses_values),
         cmocka_unit_test(test_replaces_handles),
