@@ -25,6 +25,7 @@ fail_each() {
 fail_each 1 ops mm
 fail_each 7 tokenize tiny.gguf 'hello xyz' --json
 fail_each 29 run tiny.gguf --prompt 'hello xyz' -n 3 --mesh tp=2
+fail_each 113 run tiny.gguf --prompt 'hello xyz' -n 3 --mesh tp=2 --compiled
 fail_each 37 run tiny.gguf --chat 'hello' -n 3 --strict
 fail_each 31 eval tiny.gguf text --mesh tp=2
 cat >config.json <<END
