@@ -135,15 +135,37 @@ static void free_results(exec_result *r, int n)
     if (r) mw_memory_free(r, (size_t)(n + 1) * sizeof *r);
 }
 
+/* Under a launcher the ranks are its processes; as many as the program's mesh has. */
+static mw_status check_world(const exec_state *s)
+{
+    const cli_world *world = s->args->world;
+    if (!world || !world->mpi) return MW_OK;
+    if (world->ranks == 0) {
+        mw_status status = mw_error_set(world->error.code, "%s", world->error.says);
+        mw_error_hint("%s", world->error.hint);
+        return status;
+    }
+    int ranks = mw_mesh_ranks(mw_graph_mesh(s->graph));
+    if (ranks == world->ranks) return MW_OK;
+    return mw_error_set(MW_ERR_ARG, "the program's mesh has %d ranks, and %d were launched", ranks,
+                        world->ranks);
+}
+
 static mw_status launch(exec_state *s, bool whole)
 {
     char mesh[512];
+    const cli_world *world = s->args->world;
+    bool mpi = !whole && world && world->mpi;
     (void)mw_mesh_print(mw_graph_mesh(s->graph), mesh, sizeof mesh);
     s->result = mw_memory((size_t)(s->nresult + 1) * sizeof *s->result);
     if (!s->result) return mw_last_error()->code;
     s->whole = whole;
     mw_launch_options options = {.mesh = whole ? "one=1" : mesh,
-                                 .backend = whole ? NULL : s->args->value[OPT_backend],
+                                 .backend = whole ? NULL
+                                            : mpi ? "mpi"
+                                                  : s->args->value[OPT_backend],
+                                 .module = mpi ? world->module : NULL,
+                                 .interrupt = mpi ? cli_told_to_end() : NULL,
                                  .strict = !whole && s->args->value[OPT_strict] != NULL,
                                  .sink = watch,
                                  .sink_user = s};
@@ -213,6 +235,7 @@ static int finish(exec_state *s, const checked *c)
 {
     const cli_args *args = s->args;
     int code = c && !c->same ? EXIT_NO : 0;
+    if (!cli_first(args)) return 0; /* the first rank prints */
     if (args->json) {
         json_t *o = exec_object(s);
         if (o && c)
@@ -269,9 +292,10 @@ int cmd_exec(const cli_args *args)
     if (args->npositional != 1) return cli_usage(args, "exec: expected a FILE");
     exec_state s = {.args = args};
     checked c;
-    bool compared = args->value[OPT_check] != NULL;
+    bool compared = args->value[OPT_check] != NULL && cli_first(args);
     mw_status status = open_graph(&s, args->positional[0]);
     if (status == MW_OK && args->value[OPT_passes]) status = cli_passes(s.graph, args, NULL);
+    if (status == MW_OK) status = check_world(&s);
     if (status == MW_OK) status = launch(&s, false);
     if (status == MW_OK && s.lost) status = mw_error_set(MW_ERR_NOMEM, "out of memory");
     if (status == MW_OK && compared) status = check(&s, &c);
