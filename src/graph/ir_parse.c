@@ -1,318 +1,16 @@
-/* Reads a program's text: meshes, the function, its statements. Expressions are ir_expr.c's.
+/* Reads a program's text: the function and its statements. Words are ir_token.c's, meshes and types
+ * ir_type.c's, expressions ir_expr.c's; docs/ir.md has the grammar.
  *
- *     file  = { "mesh" "@" name "=" "[" axis "=" int { "," ... } "]" [ "ids" "=" "[" ints "]" ] }
- * func ; func  = "func" "@" name "(" [ param { "," param } ] ")" "{" { stmt } "}" ; param = "%"
- * name ":" type [ "=" expr ] ; stmt  = [ names "=" ] expr [ ":" type { "," type } ] [ ";" remark to
- * the line's end ] | "return" [ expr { "," expr } ] ; type  = layout [ "on" "@" name ] [ "p" int |
- * "p(" ints ")" ] ;
+ *     file  = { mesh } func ;
+ *     func  = "func" "@" name "(" [ param { "," param } ] ")" "{" { stmt } "}" ;
+ *     param = "%" name ":" type [ "=" expr ] ;
+ *     stmt  = [ names "=" ] expr [ ":" type { "," type } ] [ ";" remark to the line's end ]
+ *           | "return" [ expr { "," expr } ] ;
  *
- * `#` and `//` begin a comment. A statement without names that marks a value re-places its name. */
+ * A statement without names that marks a value re-places its name. */
 #include "graph/ir_parse.h"
-#include "run/run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-/* ---- errors -----------------------------------------------------------------------------------
- */
-
-static const char *line_of(const ir_parser *p, const char *at, int *ret_number)
-{
-    const char *line = p->text;
-    int number = 1;
-    for (const char *c = p->text; c < at; c++)
-        if (*c == '\n') line = c + 1, number++;
-    *ret_number = number;
-    return line;
-}
-
-mw_status ir_fail(const ir_parser *p, const char *at, const char *format, ...)
-{
-    char says[400], what[32];
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(says, sizeof says, format, list);
-    va_end(list);
-    int number;
-    const char *line = line_of(p, at, &number);
-    (void)snprintf(what, sizeof what, "line %d", number);
-    return mw__parse_fail(what, line, at, "%s", says);
-}
-
-mw_status ir_failed_at(const ir_parser *p, const char *at, mw_status status)
-{
-    if (status == MW_OK || status == MW_ERR_NOMEM) return status;
-    mw_error *error = &mw__ctx_get()->error;
-    if (strncmp(error->says, "line ", 5) == 0) return status;
-    int number, shift = 0;
-    const char *line = line_of(p, at, &number), *from = line;
-    int column = mw__text_column(line, at);
-    while (column - shift > 60) { /* of a long line what is around the fault */
-        do
-            from++;
-        while (((unsigned char)*from & 0xc0) == 0x80);
-        shift++;
-    }
-    mw__error_where("line %d, column %d:\n    %.*s\n    %*s^", number, column,
-                    (int)MW_MIN(strcspn(from, "\r\n"), 160), from, column - shift - 1, "");
-    return status;
-}
-
-/* ---- tokens -----------------------------------------------------------------------------------
- */
-
-void ir_space(ir_parser *p)
-{
-    for (;;) {
-        p->at += strspn(p->at, " \t\r\n");
-        if (*p->at != '#' && strncmp(p->at, "//", 2) != 0) return;
-        p->at += strcspn(p->at, "\n");
-    }
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-bool ir_sees(ir_parser *p, const char *word)
-{
-    ir_space(p);
-    size_t n = strlen(word);
-    if (strncmp(p->at, word, n) != 0) return false;
-    return !is_letter(word[n - 1]) || !(is_letter(p->at[n]) || is_digit(p->at[n]));
-}
-
-bool ir_take(ir_parser *p, const char *word)
-{
-    if (!ir_sees(p, word)) return false;
-    p->at += strlen(word);
-    return true;
-}
-
-mw_status ir_expect(ir_parser *p, const char *word)
-{
-    if (ir_take(p, word)) return MW_OK;
-    return ir_fail(p, p->at, "expected '%s'%s", word, *p->at ? "" : ", not the end of the text");
-}
-
-bool ir_word(ir_parser *p, const char *more, char *to)
-{
-    ir_space(p);
-    size_t n = 0;
-    while (n + 1 < IR_NAME && (is_letter(p->at[n]) || is_digit(p->at[n]) ||
-                               (p->at[n] && strchr(more, p->at[n]) && n > 0)))
-        n++;
-    memcpy(to, p->at, n);
-    to[n] = 0;
-    p->at += n;
-    return n > 0;
-}
-
-mw_status ir_int(ir_parser *p, int64_t *ret)
-{
-    ir_space(p);
-    char *end;
-    long long value = strtoll(p->at, &end, 10);
-    if (end == p->at) return ir_fail(p, p->at, "expected a number");
-    p->at = end;
-    *ret = value;
-    return MW_OK;
-}
-
-/* ---- names ------------------------------------------------------------------------------------
- */
-
-static ir_name *slot_of(const ir_parser *p, const char *name)
-{
-    uint64_t at = mw__hash(7, name, strlen(name)) % (uint64_t)p->cap_name;
-    while (p->name[at].name && strcmp(p->name[at].name, name) != 0)
-        at = (at + 1) % (uint64_t)p->cap_name;
-    return &p->name[at];
-}
-
-static mw_status grow_names(ir_parser *p)
-{
-    ir_name *old = p->name;
-    int64_t cap = p->cap_name;
-    p->cap_name = cap ? 2 * cap : 64;
-    p->name = mw__arena_zalloc(&p->scratch, (size_t)p->cap_name * sizeof *p->name);
-    if (!p->name) return MW_NOMEM();
-    for (int64_t i = 0; i < cap; i++)
-        if (old[i].name) *slot_of(p, old[i].name) = old[i];
-    return MW_OK;
-}
-
-mw_ssa *ir_lookup(const ir_parser *p, const char *name)
-{
-    return p->cap_name ? slot_of(p, name)->value : NULL;
-}
-
-mw_status ir_define(ir_parser *p, const char *name, mw_ssa *value)
-{
-    if (2 * p->nname >= p->cap_name) MW_TRY(grow_names(p));
-    ir_name *slot = slot_of(p, name);
-    if (!slot->name) {
-        slot->name = mw__arena_strndup(&p->scratch, name, strlen(name));
-        if (!slot->name) return MW_NOMEM();
-        p->nname++;
-    }
-    slot->value = value;
-    return MW_OK;
-}
-
-/* ---- meshes and types -------------------------------------------------------------------------
- */
-
-static mw_status read_mesh(ir_parser *p)
-{
-    char name[IR_NAME];
-    MW_TRY(ir_expect(p, "@"));
-    if (!ir_word(p, "", name)) return ir_fail(p, p->at, "expected the mesh's name");
-    MW_TRY(ir_expect(p, "="));
-    MW_TRY(ir_expect(p, "["));
-    const char *first = p->at, *end = first + strcspn(first, "]\n");
-    if (*end != ']') return ir_fail(p, end, "expected ']' after the mesh's axes");
-    p->at = end + 1;
-    char *text = mw__arena_printf(&p->scratch, "%.*s", (int)(end - first), first);
-    if (text && ir_sees(p, "ids")) {
-        const char *ids = p->at, *close = ids + strcspn(ids, "]\n");
-        if (*close != ']') return ir_fail(p, close, "expected ']' after the mesh's ids");
-        p->at = close + 1;
-        text = mw__arena_printf(&p->scratch, "%s %.*s", text, (int)(p->at - ids), ids);
-    }
-    if (!text) return MW_NOMEM();
-    mw_mesh *mesh, *lasting = p->given;
-    int index;
-    if (!lasting || p->graph->nmesh) { /* the caller's takes the place of the first */
-        MW_TRY(ir_failed_at(p, first, mw_mesh_parse(text, &mesh)));
-        mw_status status = mw__mesh_intern(mesh, &lasting);
-        mw_mesh_unref(mesh);
-        MW_TRY(status);
-    }
-    return ir_failed_at(p, first, mw__graph_add_mesh(p->graph, lasting, name, &index));
-}
-
-static mw_status mesh_named(ir_parser *p, mw_mesh **ret)
-{
-    char name[IR_NAME];
-    const char *at = p->at;
-    if (!ir_word(p, "", name)) return ir_fail(p, p->at, "expected the name of a mesh");
-    for (int i = 0; i < p->graph->nmesh; i++)
-        if (strcmp(p->graph->mesh_name[i], name) == 0) {
-            *ret = p->graph->mesh[i];
-            return MW_OK;
-        }
-    return ir_fail(p, at, "no mesh @%s", name);
-}
-
-/* Where the type that begins here lies: ` on @m1` stands behind its layout. */
-static mw_status type_mesh(ir_parser *p, mw_mesh **ret)
-{
-    const char *at = p->at, *line = at + strcspn(at, "\n;=");
-    *ret = p->graph->mesh[0];
-    for (const char *c = at; c + 4 < line; c++)
-        if (*c == ')' || (*c == ':' && c[1] == ' ' && c[2] == '%'))
-            return MW_OK;
-        else if (strncmp(c, " on @", 5) == 0) {
-            p->at = c + 5;
-            mw_status status = mesh_named(p, ret);
-            p->at = at;
-            return status;
-        } else if (*c == ']' && c[1] == ',') {
-            return MW_OK;
-        }
-    return MW_OK;
-}
-
-static mw_status read_priority(ir_parser *p, const mw_layout *layout, uint8_t *priority)
-{
-    ir_space(p);
-    if (*p->at != 'p' || !(is_digit(p->at[1]) || p->at[1] == '(')) return MW_OK;
-    const char *at = p->at++;
-    bool each = ir_take(p, "(");
-    for (int d = 0; d < layout->ndim; d++) {
-        int64_t value = priority[0];
-        if (each || d == 0) MW_TRY(ir_int(p, &value));
-        if (value < 0 || value > 250) return ir_fail(p, at, "a priority is 0 to 250");
-        priority[d] = (uint8_t)value;
-        if (each && d + 1 < layout->ndim) MW_TRY(ir_expect(p, ","));
-    }
-    return each ? ir_expect(p, ")") : MW_OK;
-}
-
-static mw_status read_type(ir_parser *p, mw_mesh **ret_mesh, mw_layout *ret, uint8_t *priority)
-{
-    ir_space(p);
-    int number;
-    if (!p->graph->nmesh)
-        return ir_fail(p, p->at, "a type before any mesh: state one, or give --mesh");
-    MW_TRY(type_mesh(p, ret_mesh));
-    mw_status status = mw__layout_read(*ret_mesh, line_of(p, p->at, &number), &p->at, ret);
-    MW_TRY(ir_failed_at(p, p->at, status));
-    MW_TRY(mw__layout_check(*ret_mesh, ret));
-    p->open_scalar = ret->ndim == 0 && ir_take(p, "?");
-    mw_mesh *named;
-    if (ir_take(p, "on")) {
-        MW_TRY(ir_expect(p, "@"));
-        MW_TRY(mesh_named(p, &named));
-    }
-    return read_priority(p, ret, priority);
-}
-
-static bool says_nothing(const ir_parser *p, const mw_layout *l)
-{
-    if (l->ndim == 0 && l->npartial == 0) return p->open_scalar;
-    for (int d = 0; d < l->ndim; d++)
-        if (!l->dim[d].open || l->dim[d].ncut) return false;
-    return l->npartial == 0;
-}
-
-static bool same_shape(const mw_meta *a, const mw_meta *b)
-{
-    bool same = a->ndim == b->ndim;
-    for (int d = 0; same && d < a->ndim; d++)
-        same = a->shape[d] == b->shape[d];
-    return same;
-}
-
-/* A stated type on a value whose dtype and shape are known. */
-static mw_status state_type(ir_parser *p, mw_ssa *v)
-{
-    const char *at = (ir_space(p), p->at);
-    mw_layout layout;
-    mw_mesh *mesh;
-    uint8_t priority[MW_MAX_DIMS] = {0};
-    MW_TRY(read_type(p, &mesh, &layout, priority));
-    if (layout.dtype == MW_DTYPE_NONE) layout.dtype = v->layout.dtype;
-    mw_meta want = mw__ssa_meta(v), got = {(mw_dtype)layout.dtype, layout.ndim, {0}};
-    mw_layout_shape(&layout, got.shape);
-    if (want.dtype != got.dtype || !same_shape(&want, &got)) {
-        mw_str a = {0}, b = {0};
-        mw__meta_str(&want, &a);
-        mw__meta_str(&got, &b);
-        mw_status status = ir_fail(p, at, "%%%s is %s, and its type says %s", v->name,
-                                   mw__str_text(&a), mw__str_text(&b));
-        if (want.dtype != got.dtype && same_shape(&want, &got))
-            mw__error_hint("convert it: .to(%s)", mw_dtype_name(got.dtype));
-        mw__str_done(&a);
-        mw__str_done(&b);
-        return status;
-    }
-    if (mesh != v->mesh && v->def->kind == MW_NODE_OP)
-        return ir_fail(p, at, "%%%s lies on another mesh than its operands", v->name);
-    v->mesh = mesh;
-    v->layout = layout;
-    v->stated =
-        !says_nothing(p, &layout) || v->def->kind == MW_NODE_MARK || v->def->kind == MW_NODE_STEP;
-    memcpy(v->priority, priority, sizeof priority);
-    return MW_OK;
-}
 
 /* ---- remarks ----------------------------------------------------------------------------------
  */
@@ -338,7 +36,7 @@ static mw_status read_remark(ir_parser *p, mw_node *node)
         char *after;
         long long total = strtoll(bytes + strlen(tail), &after, 10);
         if (strncmp(after, " B in all", 9) != 0) total = 0;
-        while (bytes > says && is_digit(bytes[-1]))
+        while (bytes > says && ir_is_digit(bytes[-1]))
             bytes--;
         node->recv_bytes = strtoll(bytes, NULL, 10);
         node->recv_bytes_total = total;
@@ -392,7 +90,7 @@ static bool names_follow(ir_parser *p)
     ir_space(p);
     if (*p->at != '%') return false;
     const char *c = p->at;
-    while (*c == '%' || is_letter(*c) || is_digit(*c) || strchr(".,", *c) || *c == ' ') {
+    while (*c == '%' || ir_is_letter(*c) || ir_is_digit(*c) || strchr(".,", *c) || *c == ' ') {
         if (!*c) return false;
         c++;
     }
@@ -478,7 +176,7 @@ static mw_status read_statement(ir_parser *p)
     if (fresh && ir_take(p, ":"))
         for (int i = 0; i < n; i++) {
             if (i) MW_TRY(ir_expect(p, ","));
-            MW_TRY(state_type(p, out[i]));
+            MW_TRY(ir_state_type(p, out[i]));
         }
     MW_TRY(all_stated(p, expr, before));
     if (!fresh && p->at == begin) return ir_fail(p, begin, "expected a statement");
@@ -503,7 +201,7 @@ static mw_status read_return(ir_parser *p)
                                "a type behind what is no result of a call: state it where "
                                "%%%s is made",
                                value[n]->name);
-            MW_TRY(state_type(p, value[n]));
+            MW_TRY(ir_state_type(p, value[n]));
         }
         n += one;
     } while (ir_take(p, ","));
@@ -534,13 +232,13 @@ static mw_status read_param(ir_parser *p)
     if (!ir_word(p, ".", name)) return ir_fail(p, p->at, "expected the parameter's name");
     MW_TRY(ir_expect(p, ":"));
     const char *type = (ir_space(p), p->at);
-    MW_TRY(read_type(p, &mesh, &layout, priority));
+    MW_TRY(ir_type(p, &mesh, &layout, priority));
     if (layout.dtype == MW_DTYPE_NONE)
         return ir_fail(p, type, "the type of a parameter states its dtype, like f32[4@x, 3]");
     if (!ir_take(p, "=")) {
         mw_node *node;
         MW_TRY(mw__graph_input(p->graph, mesh, &layout, NULL, &node));
-        node->out[0]->stated = !says_nothing(p, &layout);
+        node->out[0]->stated = !ir_says_nothing(p, &layout);
         memcpy(node->out[0]->priority, priority, sizeof priority);
         return name_result(p, node->out[0], name, at);
     }
@@ -560,7 +258,7 @@ static mw_status read_param(ir_parser *p)
     set_sites(p, at, before);
     after = p->at;
     p->at = type;
-    MW_TRY(state_type(p, value));
+    MW_TRY(ir_state_type(p, value));
     p->at = after;
     if (ir_lookup(p, value->name) == value) return ir_fail(p, expr, "expected data");
     return name_result(p, value, name, at);
@@ -596,7 +294,7 @@ static mw_status read_file(ir_parser *p)
 {
     int index;
     while (ir_take(p, "mesh"))
-        MW_TRY(read_mesh(p));
+        MW_TRY(ir_mesh(p));
     if (!p->graph->nmesh && p->given) MW_TRY(mw__graph_add_mesh(p->graph, p->given, NULL, &index));
     MW_TRY(read_function(p));
     mw__graph_mutated(p->graph);

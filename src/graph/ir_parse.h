@@ -47,6 +47,11 @@ mw_status ir_fail(const ir_parser *p, const char *at, const char *format, ...) M
 /* Puts line and column before what a call on the text at `at` has just failed with. */
 mw_status ir_failed_at(const ir_parser *p, const char *at, mw_status status);
 
+/* The line that `at` stands in, and its number. */
+const char *ir_line_of(const ir_parser *p, const char *at, int *ret_number);
+bool ir_is_letter(char c); /* or '_' */
+bool ir_is_digit(char c);
+
 void ir_space(ir_parser *p);
 bool ir_take(ir_parser *p, const char *word); /* a sign, or a whole word */
 bool ir_sees(ir_parser *p, const char *word);
@@ -57,6 +62,13 @@ mw_status ir_int(ir_parser *p, int64_t *ret);
 
 mw_status ir_define(ir_parser *p, const char *name, mw_ssa *value);
 mw_ssa *ir_lookup(const ir_parser *p, const char *name);
+
+/* ir_type.c: `mesh` after its word; a type; the same on a value whose dtype and shape are known. */
+mw_status ir_mesh(ir_parser *p);
+mw_status ir_type(ir_parser *p, mw_mesh **ret_mesh, mw_layout *ret, uint8_t *priority);
+mw_status ir_state_type(ir_parser *p, mw_ssa *v);
+/* Does the type that was just read ask for nothing? */
+bool ir_says_nothing(const ir_parser *p, const mw_layout *l);
 
 /* ir_expr.c: an expression into `ret`, its results, at most `cap`. ir_operands: the same or a
  * number; with `ret` NULL one value, in ret_one. */
