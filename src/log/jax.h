@@ -100,6 +100,8 @@ void mw__jx_change(const jx_case *c, const jx_value *from, const jx_value *to, c
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 bool mw__jx_error_line(const jx_here *h);
-bool mw__jx_claims(const mw_line *line); /* it has a message of JAX */
+bool mw__jx_mesh_line(const jx_here *h);     /* a mesh in code, or as it prints itself */
+bool mw__jx_mesh_sentence(const jx_here *h); /* what a message says of one */
+bool mw__jx_claims(const mw_line *line);     /* it has a message of JAX */
 
 #endif
