@@ -59,4 +59,8 @@ struct mw_program {
     int64_t bytes;
 };
 
+/* Gives every place its memory, resolves views where that is known, and finds the steps that must
+ * wait for peers. */
+MW_NODISCARD mw_status mw__program_lay_out(mw_rank *rank, mw_program *p);
+
 #endif
