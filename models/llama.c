@@ -193,7 +193,15 @@ mw_tensor *llama_next(llama *m, const int64_t *ids, int64_t n)
 mw_status llama_compile(llama *m, int on)
 {
     mw_status status = MW_OK;
-    if (on && !m->compiled) status = mw_compile("next", llama_next_function, m, 2, 1, &m->compiled);
+    if (on && !m->compiled) {
+        const int64_t id = 0;
+        mw_tensor *in[2];
+        status = mw_compile("next", llama_next_function, m, 2, 1, &m->compiled);
+        mw_scope_begin("compile"); /* what serves every token of decoding */
+        next_inputs(m, &id, 1, in);
+        if (status == MW_OK) status = mw_compiled_prepare(m->compiled, in);
+        (void)mw_scope_end(NULL);
+    }
     m->runs_compiled = on && status == MW_OK;
     return status;
 }

@@ -48,7 +48,7 @@ mw_tensor *llama_forward(llama *model, const int64_t *ids, int64_t n);
 mw_tensor *llama_next(llama *model, const int64_t *ids, int64_t n);
 
 /* From now on llama_next runs as a compiled program: one for each length of a prompt, one for all
- * later tokens; or (`on` 0) op by op again, the programs kept. Local. */
+ * later tokens, which is made here; or (`on` 0) op by op again, the programs kept. Collective. */
 MW_NODISCARD mw_status llama_compile(llama *model, int on);
 const mw_compiled *llama_compiled(const llama *model); /* NULL: it runs op by op */
 

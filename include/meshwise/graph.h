@@ -177,6 +177,12 @@ MW_API MW_NODISCARD mw_status mw_compiled_call_at(mw_site site, mw_compiled *com
                                                   mw_tensor *const *in, mw_tensor **out);
 #define mw_compiled_call(...) mw_compiled_call_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
+/* Compiles it for inputs such as these, if it isn't yet, and runs nothing: so that a first call
+ * that must be quick is. Fails and is collective as the call. */
+MW_API MW_NODISCARD mw_status mw_compiled_prepare_at(mw_site site, mw_compiled *compiled,
+                                                     mw_tensor *const *in);
+#define mw_compiled_prepare(...) mw_compiled_prepare_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 typedef struct mw_compiled_facts {
     int compilations;    /* so far */
     const char *why;     /* what made the last one necessary: "input 0 was f32[4], is f32[5]" */

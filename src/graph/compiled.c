@@ -279,21 +279,42 @@ static mw_status run_and_replace(const mw_compiled *c, mw_rank *rank, const vers
     return MW_OK;
 }
 
-mw_status mw_compiled_call_at(mw_site site, mw_compiled *c, mw_tensor *const *in, mw_tensor **out)
+static mw_status check_inputs(const mw_compiled *c, const mw_rank *rank, mw_tensor *const *in)
 {
-    mw_rank *rank = mw__rank_get();
-    if (!rank) return mw_last_error()->code;
     for (int i = 0; i < c->nin; i++)
         if (!in[i])
             return rank->ctx.error.code != MW_OK
                        ? rank->ctx.error.code
                        : MW_FAIL(MW_ERR_ARG, "%s: input %d is NULL", c->name, i);
+    return MW_OK;
+}
+
+static mw_status version_for(mw_compiled *c, mw_rank *rank, mw_site site, mw_tensor *const *in,
+                             version **ret)
+{
+    *ret = find(c, in);
+    if (*ret) return MW_OK;
+    mw_status status = new_version(c, rank, site, in, ret);
+    return status == MW_ERR_NOMEM ? mw__rank_failed(rank, status) : status;
+}
+
+mw_status mw_compiled_prepare_at(mw_site site, mw_compiled *c, mw_tensor *const *in)
+{
+    version *v;
+    mw_rank *rank = mw__rank_get();
+    if (!rank) return mw_last_error()->code;
+    MW_TRY(check_inputs(c, rank, in));
+    return rank->recorder ? MW_OK : version_for(c, rank, site, in, &v);
+}
+
+mw_status mw_compiled_call_at(mw_site site, mw_compiled *c, mw_tensor *const *in, mw_tensor **out)
+{
+    version *v;
+    mw_rank *rank = mw__rank_get();
+    if (!rank) return mw_last_error()->code;
+    MW_TRY(check_inputs(c, rank, in));
     if (rank->recorder) return c->f(c->user, in, out); /* part of what is being captured */
-    version *v = find(c, in);
-    if (!v) {
-        mw_status status = new_version(c, rank, site, in, &v);
-        if (status != MW_OK) return status == MW_ERR_NOMEM ? mw__rank_failed(rank, status) : status;
-    }
+    MW_TRY(version_for(c, rank, site, in, &v));
     if (!v->graph->nreplaced) return mw__program_run(rank, v->program, in, c->nin, out);
     return run_and_replace(c, rank, v, in, out);
 }
