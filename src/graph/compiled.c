@@ -269,7 +269,7 @@ static mw_status run_and_replace(const mw_compiled *c, mw_rank *rank, const vers
                                  mw_tensor *const *in, mw_tensor **out)
 {
     MW_TRY(mw__program_run(rank, v->program, in, c->nin, v->result));
-    memcpy(out, v->result, (size_t)c->nout * sizeof(mw_tensor *));
+    if (c->nout) memcpy(out, v->result, (size_t)c->nout * sizeof(mw_tensor *));
     for (int i = 0; i < v->graph->nreplaced; i++) {
         mw_tensor *now = v->result[c->nout + i];
         int which = v->graph->replaced[i];

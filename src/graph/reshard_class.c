@@ -133,7 +133,7 @@ static mw_status new_class(reshard *r, int i, const bool *dies, uint64_t hash, n
     bool *kept = mw__arena_alloc(&r->arena, (size_t)nin + 1);
     const mw_layout **want = mw__arena_zalloc(&r->arena, (size_t)(nout + 1) * sizeof *want);
     if (!c || !kept || !want) return MW_NOMEM();
-    memcpy(kept, dies, (size_t)nin);
+    if (nin) memcpy(kept, dies, (size_t)nin);
     *c = (node_class){r->nclass++, hash, node, r->result[i], kept, want};
     for (int k = 0; k < nout; k++)
         if (mw__layout_axes(&node->out[k]->layout)) want[k] = &node->out[k]->layout;

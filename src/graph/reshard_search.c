@@ -144,7 +144,7 @@ static mw_status add_state(search *s, const state *made, mw_arena *room)
     MW_TRY(mw__grow(&s->fresh, &s->cap_fresh, s->nfresh + 1, sizeof *s->fresh));
     int *set = mw__arena_alloc(room, (size_t)(s->nslot + 1) * sizeof *set);
     if (!set) return MW_NOMEM();
-    memcpy(set, made->set, (size_t)s->nslot * sizeof *set);
+    if (s->nslot) memcpy(set, made->set, (size_t)s->nslot * sizeof *set);
     s->fresh[s->nfresh] = *made;
     s->fresh[s->nfresh].order = s->nfresh;
     s->fresh[s->nfresh++].set = set;
@@ -172,7 +172,7 @@ static mw_status extend(search *s, int i, int parent, const state *from, const i
     for (int w = 0; w < all->n; w++) {
         const node_way *way = &all->at[w];
         state made = {parent, way, all, from->cost, 0, set};
-        memcpy(set, from->set, (size_t)s->nslot * sizeof *set);
+        if (s->nslot) memcpy(set, from->set, (size_t)s->nslot * sizeof *set);
         mw__price_add(&made.cost.price, &way->cost.price);
         made.cost.work += way->cost.work;
         for (int k = 0; k < nin; k++) {
@@ -239,10 +239,10 @@ static mw_status keep_best(search *s, int i)
     }
     state *at = mw__arena_alloc(&s->r->arena, (size_t)(kept + 1) * sizeof *at);
     if (!at) return MW_NOMEM();
-    memcpy(at, s->fresh, (size_t)kept * sizeof *at);
+    if (kept) memcpy(at, s->fresh, (size_t)kept * sizeof *at);
     s->step[i + 1] = (step_states){kept, at};
     s->nfresh = 0;
-    memset(s->slot, 0, (size_t)s->cap_slot * sizeof *s->slot);
+    if (s->cap_slot) memset(s->slot, 0, (size_t)s->cap_slot * sizeof *s->slot);
     return MW_OK;
 }
 

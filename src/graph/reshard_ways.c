@@ -454,7 +454,8 @@ static mw_status keep_list(builder *b, known_ways *known)
         else if (known->ways.nother < RESHARD_OTHERS)
             other[known->ways.nother++] = b->list[i];
     }
-    memcpy(known->ways.at + known->ways.n, other, (size_t)known->ways.nother * sizeof *other);
+    if (known->ways.nother)
+        memcpy(known->ways.at + known->ways.n, other, (size_t)known->ways.nother * sizeof *other);
     return MW_OK;
 }
 
@@ -511,7 +512,7 @@ mw_status reshard_ways_of(reshard *r, int i, node_class *c, const int *sets, con
     known_ways *known = mw__arena_zalloc(&r->arena, sizeof *known);
     int *set = mw__arena_alloc(&r->arena, (size_t)(nin + 1) * sizeof *set);
     if (!known || !set) return MW_NOMEM();
-    memcpy(set, sets, (size_t)nin * sizeof *set);
+    if (nin) memcpy(set, sets, (size_t)nin * sizeof *set);
     *known = (known_ways){.hash = hash, .class = c, .set = set};
     MW_TRY(make_list(r, c, known));
     r->memo[at] = known;
