@@ -246,7 +246,7 @@ static mw_status read_param(ir_parser *p)
     int64_t before = p->graph->nvalue;
     mw_ssa *value;
     int n;
-    after += after ? strspn(after, " \t\r\n") : 0;
+    if (after) after += strspn(after, " \t\r\n");
     if (after && (*after == ',' || *after == ')')) p->literal = (mw_dtype)layout.dtype;
     MW_TRY(ir_expr(p, &value, 1, &n));
     p->literal = MW_DTYPE_NONE;
