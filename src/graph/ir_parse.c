@@ -15,6 +15,21 @@
 /* ---- remarks ----------------------------------------------------------------------------------
  */
 
+/* The bytes that end a remark are the node's; what only looks like them stays in the remark. */
+static void take_bytes(mw_node *node, char *says, char *bytes, const char *total)
+{
+    char *after;
+    long long all = strtoll(total, &after, 10);
+    if (all <= 0 || strcmp(after, " B in all") != 0 || bytes == says || !ir_is_digit(bytes[-1]))
+        return;
+    while (bytes > says && ir_is_digit(bytes[-1]))
+        bytes--;
+    node->recv_bytes = strtoll(bytes, NULL, 10);
+    node->recv_bytes_total = all;
+    *bytes = 0;
+    if (bytes - says >= 2 && strcmp(bytes - 2, ". ") == 0) bytes[-2] = 0;
+}
+
 /* `; because: text. 64 B received per rank, 128 B in all`, or `; asked: ...` */
 static mw_status read_remark(ir_parser *p, mw_node *node)
 {
@@ -32,17 +47,7 @@ static mw_status read_remark(ir_parser *p, mw_node *node)
     char *bytes = NULL;
     for (char *found = strstr(says, tail); found; found = strstr(found + 1, tail))
         bytes = found;
-    if (bytes && node->kind == MW_NODE_STEP) {
-        char *after;
-        long long total = strtoll(bytes + strlen(tail), &after, 10);
-        if (strncmp(after, " B in all", 9) != 0) total = 0;
-        while (bytes > says && ir_is_digit(bytes[-1]))
-            bytes--;
-        node->recv_bytes = strtoll(bytes, NULL, 10);
-        node->recv_bytes_total = total;
-        *bytes = 0;
-        if (bytes - says >= 2 && strcmp(bytes - 2, ". ") == 0) bytes[-2] = 0;
-    }
+    if (bytes && node->kind == MW_NODE_STEP) take_bytes(node, says, bytes, bytes + strlen(tail));
     node->because = says;
     node->asked = asked;
     return MW_OK;
