@@ -57,6 +57,17 @@ static rotation rotation_of(const llama *m, mw_tensor *position)
     return r;
 }
 
+/* x W^T. Activations are f32; a weight of another dtype takes them in its own. What it calls stands
+ * where it is called. */
+static mw_tensor *project_at(mw_site site, mw_tensor *x, mw_tensor *weight)
+{
+    mw_dtype dtype = mw_tensor_dtype(weight);
+    if (dtype == MW_DTYPE_f32) return mw_linear_at(site, x, weight, NULL);
+    mw_tensor *y = mw_linear_at(site, mw_to_dtype_at(site, x, dtype, false, false), weight, NULL);
+    return mw_to_dtype_at(site, y, MW_DTYPE_f32, false, false);
+}
+#define project(...) project_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
+
 /* Rotates the pairs (2i, 2i + 1) of every head: x [T, heads, E]. */
 static mw_tensor *rotate(mw_tensor *x, rotation r, int64_t heads, int64_t head_dim)
 {
@@ -92,21 +103,21 @@ static mw_tensor *attention(const llama *m, const layer *l, mw_tensor *x, const 
 {
     const llama_config *c = &m->config;
     int64_t n = mw_tensor_size(x, 0);
-    mw_tensor *q = mw_view(mw_linear(x, l->wq, NULL), MW_INTS(n, c->heads, c->head_dim));
-    mw_tensor *k = mw_view(mw_linear(x, l->wk, NULL), MW_INTS(n, c->kv_heads, c->head_dim));
-    mw_tensor *v = mw_view(mw_linear(x, l->wv, NULL), MW_INTS(n, c->kv_heads, c->head_dim));
+    mw_tensor *q = mw_view(project(x, l->wq), MW_INTS(n, c->heads, c->head_dim));
+    mw_tensor *k = mw_view(project(x, l->wk), MW_INTS(n, c->kv_heads, c->head_dim));
+    mw_tensor *v = mw_view(project(x, l->wv), MW_INTS(n, c->kv_heads, c->head_dim));
     q = mw_transpose_int(rotate(q, now->rotation, c->heads, c->head_dim), 0, 1);
     k = mw_transpose_int(rotate(k, now->rotation, c->kv_heads, c->head_dim), 0, 1);
     mw_tensor *heads = attend(l, q, k, mw_transpose_int(v, 0, 1), now);
     mw_tensor *joined =
         mw_reshape(mw_transpose_int(heads, 0, 1), MW_INTS(n, c->heads * c->head_dim));
-    return mw_linear(joined, l->wo, NULL);
+    return project(joined, l->wo);
 }
 
 static mw_tensor *mlp(const layer *l, mw_tensor *x)
 {
-    mw_tensor *gate = mw_silu(mw_linear(x, l->gate, NULL));
-    return mw_linear(mw_mul(gate, mw_linear(x, l->up, NULL)), l->down, NULL);
+    mw_tensor *gate = mw_silu(project(x, l->gate));
+    return project(mw_mul(gate, project(x, l->up)), l->down);
 }
 
 static mw_tensor *norm(const llama *m, mw_tensor *x, mw_tensor *weight)
@@ -166,7 +177,7 @@ mw_tensor *llama_forward(llama *m, const int64_t *ids, int64_t n)
 
 mw_tensor *llama_logits(llama *m, mw_tensor *rows)
 {
-    return mw_linear(rows, m->head, NULL);
+    return project(rows, m->head);
 }
 
 mw_status llama_next_function(void *user, mw_tensor *const *in, mw_tensor **out)
