@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain_memory.h"
+
 static mw_explain *explain_on(const char *mesh, const char *text)
 {
     mw_explain *e = NULL;
@@ -62,38 +64,6 @@ static bool names_missing(const mw_explain *e, const char *part)
     for (int64_t i = 0; i < mw_explain_missing(e); i++)
         if (strstr(mw_explain_missing_at(e, i), part)) return true;
     return false;
-}
-
-static mw_status read_all(const char *text)
-{
-    mw_explain *e;
-    mw_status status = mw_explain_new(&(mw_explain_options){.mesh = NULL}, &e);
-    if (status != MW_OK) return status;
-    status = mw_explain_feed(e, text, (int64_t)strlen(text));
-    if (status == MW_OK) status = mw_explain_finish(e);
-    mw_explain_free(e);
-    return status;
-}
-
-/* Reads each text as often as it allocates, another allocation failing each time: it is told, and
- * nothing is left behind. */
-static inline void allocations_fail(const char *const *text, int n)
-{
-    for (int i = 0; i < n; i++) {
-        int64_t fail_at = 0, refused = 0;
-        for (bool reached = true; reached;) {
-            mw_fault_allocator fault;
-            mw_fault_allocator_init(&fault, ++fail_at, 0);
-            mw_allocator_use(&fault.allocator);
-            mw_status status = read_all(text[i]);
-            mw_allocator_use(NULL);
-            assert_int_equal(fault.live, 0);
-            reached = fault.count >= fail_at;
-            assert_true(status == MW_OK || (reached && status == MW_ERR_NOMEM));
-            refused += status != MW_OK;
-        }
-        assert_true(refused > 10);
-    }
 }
 
 #endif

@@ -1,5 +1,7 @@
 /* What the explainer says of XLA's texts: rematerialization warnings, HLO, Shardy and StableHLO.
  * Numbers are worked out by hand beside each text; wording is not looked at. */
+#include "explain_memory.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -360,16 +362,6 @@ static void hostile(void **state)
         }
 }
 
-static mw_status all_of(const char *text)
-{
-    mw_explain *e = NULL;
-    mw_status status = mw_explain_new(&(mw_explain_options){.mesh = NULL}, &e);
-    if (status == MW_OK) status = mw_explain_feed(e, text, (int64_t)strlen(text));
-    if (status == MW_OK) status = mw_explain_finish(e);
-    mw_explain_free(e);
-    return status;
-}
-
 /* Each allocation fails in turn: nothing is left, and nothing worse comes of it. */
 static void no_memory(void **state)
 {
@@ -378,21 +370,7 @@ static void no_memory(void **state)
         "Involuntary full rematerialization. from sharding {devices=[2,2]<=[4]} to "
         "{devices=[2,2]<=[2,2]T(1,0)} efficiently for HLO operation %p.3 = f32[8,6]{1,0} add(%a)\n";
     const char *const texts[] = {loops, shardy, warning};
-    for (int t = 0; t < 3; t++) {
-        int64_t fail_at = 0, refused = 0;
-        for (bool reached = true; reached;) {
-            mw_fault_allocator fault;
-            mw_fault_allocator_init(&fault, ++fail_at, 0);
-            mw_allocator_use(&fault.allocator);
-            mw_status status = all_of(texts[t]);
-            mw_allocator_use(NULL);
-            assert_true(status == MW_OK || status == MW_ERR_NOMEM);
-            assert_int_equal(fault.live, 0);
-            refused += status != MW_OK;
-            reached = fault.count >= fail_at;
-        }
-        assert_true(refused > 10);
-    }
+    allocations_fail(texts, 3);
 }
 
 /* Lines of megabytes and numbers without end take time that grows as they do. */
