@@ -47,9 +47,7 @@ typedef struct jx_state {
     jx_value kept[JX_KEPT]; /* values printed last */
     int nkept;
     spmd_told told;
-    mw_str pending;
-    int64_t pending_first;
-    int pending_lines;
+    spmd_joined joined;
 } jx_state;
 
 typedef struct jx_here {

@@ -3,7 +3,7 @@
 #include "log/explain.h"
 #include "log/torch_xla.h"
 
-enum { JOINED_LINES = 64, JOINED_BYTES = 1 << 16 };
+enum { JOINED_BYTES = 1 << 16 };
 
 /* ---- messages ----------------------------------------------------------------------------------
  */
@@ -136,26 +136,10 @@ static bool one_line(xs_here *h)
 static mw_status xs_line(mw_explain *e, void *state, const mw_line *line, bool *ret_taken)
 {
     xs_state *s = state;
-    xs_here h = {.e = e, .s = s, .line = line, .text = line->text, .first = line->number};
-    bool open = false;
-    if (s->pending_lines) {
-        mw__str_putc(&s->pending, ' ');
-        mw__str_append(&s->pending, line->text, (size_t)line->length);
-        MW_TRY(mw__str_status(&s->pending));
-        h.text = mw__str_text(&s->pending);
-        h.first = s->pending_first;
-        open = mw__py_open(h.text, (int64_t)s->pending.length) > 0 &&
-               s->pending_lines < JOINED_LINES && s->pending.length < JOINED_BYTES;
-        s->pending_lines = open ? s->pending_lines + 1 : 0;
-        *ret_taken = true;
-    } else if (may_go_on(h.text) && mw__py_open(h.text, line->length) > 0) {
-        mw__str_clear(&s->pending);
-        mw__str_append(&s->pending, line->text, (size_t)line->length);
-        s->pending_first = line->number;
-        s->pending_lines = 1;
-        open = *ret_taken = true;
-        MW_TRY(mw__str_status(&s->pending));
-    }
+    xs_here h = {.e = e, .s = s, .line = line};
+    bool begins = may_go_on(line->text), open;
+    MW_TRY(
+        mw__spmd_join(&s->joined, line, begins, JOINED_BYTES, &h.text, &h.first, &open, ret_taken));
     if (open) return MW_OK;
     h.from = mw__spmd_from(e, h.first);
     *ret_taken = one_line(&h) || *ret_taken;
@@ -165,15 +149,10 @@ static mw_status xs_line(mw_explain *e, void *state, const mw_line *line, bool *
 static mw_status xs_end(mw_explain *e, void *state)
 {
     xs_state *s = state;
-    mw_line line = {.number = s->pending_first, .rank = -1, .raw = ""};
-    bool waits = s->pending_lines > 0;
-    s->pending_lines = 0;
+    mw_line line;
     s->op = NULL;
-    if (!waits) return MW_OK;
-    xs_here h = {
-        .e = e, .s = s, .line = &line, .text = mw__str_text(&s->pending), .first = line.number};
-    line.text = h.text;
-    line.length = (int64_t)s->pending.length;
+    if (!mw__spmd_unjoin(&s->joined, &line)) return MW_OK;
+    xs_here h = {.e = e, .s = s, .line = &line, .text = line.text, .first = line.number};
     h.from = mw__spmd_from(e, h.first);
     (void)one_line(&h);
     return e->failed ? MW_NOMEM() : MW_OK;
@@ -182,7 +161,7 @@ static mw_status xs_end(mw_explain *e, void *state)
 static void xs_done(void *state)
 {
     xs_state *s = state;
-    mw__str_done(&s->pending);
+    mw__str_done(&s->joined.text);
 }
 
 const mw_reader_kind mw_reader_torch_xla = {.name = "torch_xla",

@@ -76,6 +76,23 @@ typedef struct spmd_told {
 bool mw__spmd_again(spmd_told *told, uint64_t hash, const mw_line *line);
 void mw__spmd_tell_once(spmd_told *told, uint64_t hash, mw_draft *draft);
 
+/* A statement over several lines, joined while its brackets are open. */
+typedef struct spmd_joined {
+    mw_str text;
+    int64_t first; /* its first line */
+    int lines;     /* 0: none is open */
+} spmd_joined;
+
+/* Takes the line into the open statement, or begins one where `begins` and its brackets stay open;
+ * one of more than `most` bytes is over.
+ * *ret_text and *ret_first are then the statement's; *ret_open: it goes on, and the line is taken.
+ */
+MW_NODISCARD mw_status mw__spmd_join(spmd_joined *joined, const mw_line *line, bool begins,
+                                     size_t most, const char **ret_text, int64_t *ret_first,
+                                     bool *ret_open, bool *ret_taken);
+/* The open statement as a line, where it ends unfinished; false: none is open. */
+bool mw__spmd_unjoin(spmd_joined *joined, mw_line *ret);
+
 const char *mw__spmd_from(mw_explain *e, int64_t line); /* "line 3" */
 
 /* The program's own frame of a traceback that ended just before the line, as a fact. */

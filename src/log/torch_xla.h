@@ -39,9 +39,7 @@ typedef struct xs_state {
     } bound[XS_NAMES];
     int nbound;
     spmd_told told;
-    mw_str pending; /* a statement whose brackets are open */
-    int64_t pending_first;
-    int pending_lines;
+    spmd_joined joined;
     /* a failed call of a custom op that goes on in the next lines */
     mw_draft *op;
     int64_t op_line;
