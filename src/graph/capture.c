@@ -134,17 +134,9 @@ static mw_status record_op(capture *c, const mw_op *op, const mw_value *args, in
     mw_bound *bound = mw__arena_zalloc(&c->arena, sizeof *bound);
     if (!tensor || !meta || !in || !given || !bound) return MW_NOMEM();
     MW_TRY(read_operands(c, info, args, nargs, tensor, &n));
-    int first = 0;
-    for (int i = 0; i < nargs; i++)
-        given[i] = (mw_given){i < info->schema.narg && info->schema.arg[i].kwarg_only
-                                  ? info->schema.arg[i].name
-                                  : NULL,
-                              mw__arg_of(&args[i], &first)};
-    for (int i = 0; i < n; i++) {
-        meta[i] =
-            (mw_meta){(mw_dtype)tensor[i]->type->layout.dtype, tensor[i]->type->layout.ndim, {0}};
-        mw_layout_shape(&tensor[i]->type->layout, meta[i].shape);
-    }
+    mw__given_of(&info->schema, args, nargs, given);
+    for (int i = 0; i < n; i++)
+        meta[i] = mw__tensor_meta(tensor[i]);
     MW_TRY(mw__args_bind(&info->schema, given, nargs, meta, &c->arena, bound));
     for (int i = 0; i < bound->nin; i++)
         MW_TRY(value_of(c, tensor[bound->operand[i]], &in[i]));

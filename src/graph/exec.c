@@ -90,15 +90,10 @@ static mw_layout wanted(const mw_ssa *v, const mw_layout *now)
     return filled;
 }
 
-static bool decided(const mw_ssa *v)
-{
-    return v->stated;
-}
-
 /* Brings t, a handle of its own, to where the value's line says it lies. */
 static mw_status settle(runner *r, const mw_ssa *v, const mw_node *node, mw_tensor *t)
 {
-    if (r->whole || !decided(v)) return MW_OK;
+    if (r->whole || !v->stated) return MW_OK;
     mw_layout to = wanted(v, &t->type->layout);
     if (mw_layout_equal(&to, &t->type->layout) && mw_mesh_same(v->mesh, t->type->mesh))
         return MW_OK;
@@ -122,36 +117,17 @@ static mw_status run_const(runner *r, const mw_node *node)
     return settle(r, v, node, t);
 }
 
-static mw_status value_of(runner *r, const mw_node *node, const mw_arg *a, mw_value *ret)
-{
-    *ret = (mw_value){.kind = a->kind, .count = a->count};
-    if (a->kind == MW_ARG_TENSOR) {
-        ret->as.tensor = r->tensor[node->in[a->first]->id];
-    } else if (a->kind == MW_ARG_TENSORS) {
-        mw_tensor **list = mw__arena_alloc(&r->arena, (size_t)(a->count + 1) * sizeof(mw_tensor *));
-        if (!list) return MW_NOMEM();
-        for (int i = 0; i < a->count; i++)
-            list[i] = r->tensor[node->in[a->first + i]->id];
-        ret->as.tensors = list;
-    } else if (a->kind == MW_ARG_INTS) {
-        ret->as.ints = a->ints;
-    } else if (a->kind == MW_ARG_FLOAT) {
-        ret->as.f = a->f;
-    } else if (a->kind == MW_ARG_STR) {
-        ret->as.s = a->s;
-    } else {
-        ret->as.i = a->i;
-    }
-    return MW_OK;
-}
-
 static mw_status run_op(runner *r, const mw_node *node)
 {
     mw_value args[MW_SCHEMA_ARGS];
+    mw_tensor **in =
+        mw__arena_alloc(&r->arena, (size_t)(node->nin + node->nout + 1) * sizeof(mw_tensor *));
+    if (!in) return MW_NOMEM();
+    mw_tensor **out = in + node->nin;
+    for (int i = 0; i < node->nin; i++)
+        in[i] = r->tensor[node->in[i]->id];
     for (int i = 0; i < node->narg; i++)
-        MW_TRY(value_of(r, node, &node->arg[i], &args[i]));
-    mw_tensor **out = mw__arena_alloc(&r->arena, (size_t)(node->nout + 1) * sizeof(mw_tensor *));
-    if (!out) return MW_NOMEM();
+        args[i] = mw__value_of(&node->arg[i], in);
     int n;
     r->rank->site = node->site;
     MW_TRY(mw__dispatch(r->rank, node->op, args, node->narg, out, node->nout, &n));

@@ -146,8 +146,7 @@ static mw_dtype stated_behind(ir_parser *p, const char *expr)
     return dtype;
 }
 
-/* A value that several names or none would share gets a name of its own by a movement of nothing.
- */
+/* Names stand for values that the statement makes: another name for an old one is refused. */
 static mw_status read_statement(ir_parser *p)
 {
     char name[NAMES][IR_NAME];

@@ -75,15 +75,14 @@ static mw_status bind(recorder *r, const mw_op_info *info, const mw_value *args,
     if (!meta) return MW_NOMEM();
     for (int i = 0; i < nargs && i < MW_SCHEMA_ARGS; i++) {
         const mw_value *v = &args[i];
-        bool keyword = i < info->schema.narg && info->schema.arg[i].kwarg_only;
         int count = v->kind == MW_ARG_TENSOR ? 1 : v->kind == MW_ARG_TENSORS ? v->count : 0;
         if (n + count > PART_TENSORS)
             return MW_FAIL(MW_ERR_UNSUPPORTED, "a part of %s takes more than %d tensors", r->name,
                            PART_TENSORS);
         for (int k = 0; k < count; k++)
-            tensor[n + k] = as_value(v->kind == MW_ARG_TENSOR ? v->as.tensor : v->as.tensors[k]);
-        given[i] = (mw_given){keyword ? info->schema.arg[i].name : NULL, mw__arg_of(&args[i], &n)};
+            tensor[n++] = as_value(v->kind == MW_ARG_TENSOR ? v->as.tensor : v->as.tensors[k]);
     }
+    mw__given_of(&info->schema, args, MW_MIN(nargs, MW_SCHEMA_ARGS), given);
     for (int i = 0; i < n; i++) {
         if (!tensor[i]) return MW_FAIL(MW_ERR_INTERNAL, "a part of %s got no tensor", r->name);
         meta[i] = mw__ssa_meta(tensor[i]);

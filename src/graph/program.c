@@ -79,43 +79,16 @@ static mw_status dense_copy(mw_rank *rank, mw_program *p, const mw_node *node, i
     return MW_OK;
 }
 
-static mw_status value_arg(const mw_node *node, const mw_arg *a, mw_tensor *const *operand,
-                           mw_value *ret)
-{
-    *ret = (mw_value){.kind = a->kind, .count = a->count};
-    if (a->kind == MW_ARG_TENSOR)
-        ret->as.tensor = operand[a->first];
-    else if (a->kind == MW_ARG_TENSORS)
-        ret->as.tensors = operand + a->first;
-    else if (a->kind == MW_ARG_INTS)
-        ret->as.ints = a->ints;
-    else if (a->kind == MW_ARG_FLOAT)
-        ret->as.f = a->f;
-    else if (a->kind == MW_ARG_STR)
-        ret->as.s = a->s;
-    else
-        ret->as.i = a->i;
-    (void)node;
-    return MW_OK;
-}
-
-static void free_call(mw_call *call)
-{
-    if (!call) return;
-    mw__arena_done(&call->arena);
-    mw__free(call, sizeof *call);
-}
-
 static mw_status decide(mw_rank *rank, mw_program *p, const mw_node *node, const int *in,
                         mw_call **ret)
 {
-    mw_value args[16];
+    mw_value args[MW_SCHEMA_ARGS];
     mw_tensor **operand = mw__arena_alloc(&p->arena, (size_t)(node->nin + 1) * sizeof(mw_tensor *));
     if (!operand) return MW_NOMEM();
     for (int i = 0; i < node->nin; i++)
         operand[i] = p->place[in[i]].handle;
     for (int i = 0; i < node->narg; i++)
-        MW_TRY(value_arg(node, &node->arg[i], operand, &args[i]));
+        args[i] = mw__value_of(&node->arg[i], operand);
     rank->site = node->site;
     return mw__call_decide(rank, node->op, args, node->narg, operand, node->nin, ret);
 }
@@ -193,7 +166,7 @@ static mw_status add_op(mw_rank *rank, mw_program *p, const mw_node *node)
     bool dense =
         call->view && call->moves && call->prepare[0].contiguous && !call->prepare[0].redist;
     if (dense) { /* these strides need a copy first */
-        free_call(call);
+        mw__call_free(call);
         MW_TRY(dense_copy(rank, p, node, in[0], &in[0]));
         MW_TRY(decide(rank, p, node, in, &call));
     }
@@ -204,7 +177,7 @@ static mw_status add_op(mw_rank *rank, mw_program *p, const mw_node *node)
         status = add_view(rank, p, node, call, in[0]);
     else
         status = add_kernel(rank, p, node, call, in);
-    if (status != MW_OK || call->view) free_call(call); /* of a view all is known */
+    if (status != MW_OK || call->view) mw__call_free(call); /* of a view all is known */
     return status;
 }
 
@@ -376,7 +349,7 @@ void mw__program_free(mw_rank *rank, mw_program *p)
 {
     if (!p) return;
     for (int i = 0; i < p->nstep; i++) {
-        free_call(p->step[i].call);
+        mw__call_free(p->step[i].call);
         mw__redist_free(p->step[i].redist);
     }
     for (int64_t i = 0; i < p->nplace; i++)

@@ -27,8 +27,7 @@ static mw_status run_kernel(mw_rank *rank, mw_program *p, run_step *s)
     mw_call *call = s->call;
     if (MW_UNLIKELY(++rank->usage.calls == rank->options->fail_op &&
                     rank->index == rank->options->fail_rank))
-        return MW_FAIL(MW_ERR_RANK, "injected failure of rank %d in its op call %lld", rank->index,
-                       (long long)rank->options->fail_op);
+        return mw__injected_failure(rank);
     if (MW_UNLIKELY(rank->options->sink != NULL)) mw__account_call(rank, call);
     for (int i = 0; i < s->nin; i++)
         call->in[i].data = p->place[s->in[i]].handle->local.data;

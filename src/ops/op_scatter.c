@@ -507,16 +507,11 @@ const mw_op mw_op_index_put = {
     .samples = PUT_SAMPLES,
 };
 
-static mw_status put_in_place_kernel(const mw_kernel_call *k)
-{
-    return put_kernel(k);
-}
-
 const mw_op mw_op_index_put_ = {
     .schema = "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool "
               "accumulate=False) -> Tensor(a!)",
     .doc = "The op index_put, written to self.",
     .in_place_of = &mw_op_index_put,
-    .kernel = put_in_place_kernel,
+    .kernel = put_kernel,
     .samples = PUT_SAMPLES,
 };

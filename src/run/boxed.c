@@ -14,25 +14,6 @@ typedef struct boxed {
     int ntensor;
 } boxed;
 
-/* A bound argument as a value again; its tensors, in operand order, are in `list` from *at on. */
-static mw_value value_of(const mw_arg *a, mw_tensor **list)
-{
-    mw_value v = {.kind = a->kind, .count = a->count};
-    if (a->kind == MW_ARG_TENSOR)
-        v.as.tensor = list[a->first];
-    else if (a->kind == MW_ARG_TENSORS)
-        v.as.tensors = list + a->first;
-    else if (a->kind == MW_ARG_INTS)
-        v.as.ints = a->ints;
-    else if (a->kind == MW_ARG_FLOAT)
-        v.as.f = a->f;
-    else if (a->kind == MW_ARG_STR)
-        v.as.s = a->s;
-    else
-        v.as.i = a->i;
-    return v;
-}
-
 static mw_status collect(boxed *b, const mw_value *args, int nargs, mw_arena *arena)
 {
     for (int i = 0; i < nargs; i++)
@@ -55,9 +36,7 @@ static mw_status collect(boxed *b, const mw_value *args, int nargs, mw_arena *ar
             return mw_last_error()->code != MW_OK
                        ? mw_last_error()->code
                        : MW_FAIL(MW_ERR_ARG, "tensor %d of the call is NULL", i);
-        b->meta[i].dtype = (mw_dtype)t->type->layout.dtype;
-        b->meta[i].ndim = t->type->layout.ndim;
-        mw_layout_shape(&t->type->layout, b->meta[i].shape);
+        b->meta[i] = mw__tensor_meta(t);
     }
     return MW_OK;
 }
@@ -77,7 +56,7 @@ static mw_status order(boxed *b, const mw_op_info *info, const mw_value *args, i
     for (int i = 0; i < b->bound.nin; i++)
         b->operand[i] = b->tensor[b->bound.operand[i]];
     for (int i = 0; i < b->bound.narg; i++)
-        b->ordered[i] = value_of(&b->bound.arg[i], b->operand);
+        b->ordered[i] = mw__value_of(&b->bound.arg[i], b->operand);
     return MW_OK;
 }
 
@@ -234,8 +213,7 @@ mw_status mw_op_repeat_at(mw_site site, const char *name, const mw_value *args, 
             mw__call_decide(rank, op, b->ordered, b->bound.narg, b->operand, b->bound.nin, &call);
     if (status == MW_OK) {
         status = repeat(rank, call, b->operand, times, ret_seconds);
-        mw__arena_done(&call->arena);
-        mw__free(call, sizeof *call);
+        mw__call_free(call);
     }
     mw__arena_done(&arena);
     return status;

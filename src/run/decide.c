@@ -43,7 +43,34 @@ mw_arg mw__arg_of(const mw_value *v, int *first)
     return arg;
 }
 
-static mw_meta meta_of(const mw_tensor *t)
+void mw__given_of(const mw_schema *schema, const mw_value *args, int nargs, mw_given *ret)
+{
+    int first = 0;
+    for (int i = 0; i < nargs; i++) {
+        bool keyword = i < schema->narg && schema->arg[i].kwarg_only;
+        ret[i] = (mw_given){keyword ? schema->arg[i].name : NULL, mw__arg_of(&args[i], &first)};
+    }
+}
+
+mw_value mw__value_of(const mw_arg *a, mw_tensor *const *operand)
+{
+    mw_value v = {.kind = a->kind, .count = a->count};
+    if (a->kind == MW_ARG_TENSOR)
+        v.as.tensor = operand[a->first];
+    else if (a->kind == MW_ARG_TENSORS)
+        v.as.tensors = operand + a->first;
+    else if (a->kind == MW_ARG_INTS)
+        v.as.ints = a->ints;
+    else if (a->kind == MW_ARG_FLOAT)
+        v.as.f = a->f;
+    else if (a->kind == MW_ARG_STR)
+        v.as.s = a->s;
+    else
+        v.as.i = a->i;
+    return v;
+}
+
+mw_meta mw__tensor_meta(const mw_tensor *t)
 {
     mw_meta meta = {.dtype = (mw_dtype)t->type->layout.dtype, .ndim = t->type->layout.ndim};
     mw_layout_shape(&t->type->layout, meta.shape);
@@ -59,14 +86,9 @@ static mw_status bind(mw_call *call, const mw_op_info *info, const mw_value *arg
     mw_meta *metas = mw__arena_alloc(arena, (size_t)MW_MAX(nin, 1) * sizeof *metas);
     mw_bound *bound = mw__arena_zalloc(scratch, sizeof *bound);
     if (!given || !metas || !bound) return MW_NOMEM();
-    int first = 0;
-    for (int i = 0; i < nargs; i++)
-        given[i] = (mw_given){i < info->schema.narg && info->schema.arg[i].kwarg_only
-                                  ? info->schema.arg[i].name
-                                  : NULL,
-                              mw__arg_of(&args[i], &first)};
+    mw__given_of(&info->schema, args, nargs, given);
     for (int i = 0; i < nin; i++)
-        metas[i] = meta_of(operand[i]);
+        metas[i] = mw__tensor_meta(operand[i]);
     MW_TRY(mw__args_bind(&info->schema, given, nargs, metas, scratch, bound));
     mw_arg *kept = mw__arena_alloc(arena, (size_t)MW_MAX(bound->narg, 1) * sizeof *kept);
     if (!kept) return MW_NOMEM();
@@ -299,8 +321,7 @@ mw_status mw__call_decide(mw_rank *rank, const mw_op *op, const mw_value *args, 
     call->op = op;
     mw_status status = decide(rank, call, args, nargs, operand, nin);
     if (status != MW_OK) {
-        mw__arena_done(&call->arena);
-        mw__free(call, sizeof *call);
+        mw__call_free(call);
         return status;
     }
     *ret = call;

@@ -149,8 +149,9 @@ mw_status mw__rank_failed(mw_rank *rank, mw_status status)
     return rank->first.code;
 }
 
-static void free_call(mw_call *call)
+void mw__call_free(mw_call *call)
 {
+    if (!call) return;
     mw__arena_done(&call->arena);
     mw__free(call, sizeof *call);
 }
@@ -161,7 +162,7 @@ void mw__calls_forget(mw_rank *rank)
         while (rank->calls[b]) {
             mw_call *call = rank->calls[b];
             rank->calls[b] = call->next;
-            free_call(call);
+            mw__call_free(call);
         }
     rank->ncalls = 0;
     memset(rank->marks, 0, sizeof rank->marks);
@@ -176,7 +177,7 @@ static mw_status new_call(mw_rank *rank, const mw_op *op, const mw_value *args, 
     MW_TRY(mw__call_decide(rank, op, args, nargs, k->operand, k->noperand, &call));
     uint64_t *words = mw__arena_alloc(&call->arena, (size_t)k->n * sizeof *words);
     if (!words) {
-        free_call(call);
+        mw__call_free(call);
         return MW_NOMEM();
     }
     memcpy(words, k->word, (size_t)k->n * sizeof *words);
@@ -191,7 +192,7 @@ static mw_status new_call(mw_rank *rank, const mw_op *op, const mw_value *args, 
     return MW_OK;
 }
 
-static mw_status injected_failure(mw_rank *rank)
+mw_status mw__injected_failure(mw_rank *rank)
 {
     return MW_FAIL(MW_ERR_RANK, "injected failure of rank %d in its op call %lld", rank->index,
                    (long long)rank->options->fail_op);
@@ -231,7 +232,7 @@ mw_status mw__dispatch(mw_rank *rank, const mw_op *op, const mw_value *args, int
     mw_status status = MW_OK;
     if (MW_UNLIKELY(++rank->usage.calls == rank->options->fail_op &&
                     rank->index == rank->options->fail_rank))
-        status = injected_failure(rank);
+        status = mw__injected_failure(rank);
     if (MW_LIKELY(status == MW_OK)) status = mw__call_run(rank, call, k.operand, out);
     if (MW_UNLIKELY(status != MW_OK)) {
         say_where(rank, op, &k);

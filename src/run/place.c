@@ -129,13 +129,12 @@ static void refuse(mw_rank *rank, const char *op, const mw_tensor *t, mw_status 
 }
 
 /* The tensor as `redist` leaves it: a temporary handle. */
-static mw_status place(mw_rank *rank, const char *op, mw_tensor *t, mw_redist *redist,
+static mw_status place(mw_rank *rank, const mw_reason *reason, mw_tensor *t, mw_redist *redist,
                        mw_tensor **ret)
 {
-    mw_reason reason = {op, "", t->name, true};
-    mw_status status = mw__redist_run(rank, redist, t, &reason, ret);
+    mw_status status = mw__redist_run(rank, redist, t, reason, ret);
     if (status == MW_OK) return MW_OK;
-    say_where(rank, op, t);
+    say_where(rank, reason->op, t);
     return mw__rank_failed(rank, status);
 }
 
@@ -150,13 +149,18 @@ void mw__tensor_rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from)
     mw__tensor_drop(rank, from);
 }
 
-static mw_tensor *mark(mw_rank *rank, mw_tensor *t, mw_redist *redist)
+static mw_status re_place(mw_rank *rank, const mw_reason *reason, mw_tensor *t, mw_redist *redist)
 {
-    if (redist->plan.nstep == 0) return t;
     mw_tensor *placed;
-    if (place(rank, "mark_sharding", t, redist, &placed) != MW_OK) return NULL;
+    if (redist->plan.nstep == 0) return MW_OK;
+    MW_TRY(place(rank, reason, t, redist, &placed));
     mw__tensor_rebind(rank, t, placed);
-    return t;
+    return MW_OK;
+}
+
+static mw_reason asked_by(const char *op, const mw_tensor *t)
+{
+    return (mw_reason){op, "", t->name, true};
 }
 
 /* While the program is taken down. */
@@ -191,22 +195,12 @@ mw_status mw__tensor_replace(mw_rank *rank, mw_tensor *t, mw_mesh *mesh, const m
                              const mw_reason *reason)
 {
     mw_redist *redist;
-    mw_tensor *placed;
     mw_layout there = *to;
     mw_status status = on_its_mesh(t, mesh, &there);
     if (status == MW_OK) status = mw__redist_get(rank, t->type, &there, &redist);
-    if (status != MW_OK) {
-        refuse(rank, reason->op, t, status);
-        return status;
-    }
-    if (redist->plan.nstep == 0) return MW_OK;
-    status = mw__redist_run(rank, redist, t, reason, &placed);
-    if (status != MW_OK) {
-        say_where(rank, reason->op, t);
-        return mw__rank_failed(rank, status);
-    }
-    mw__tensor_rebind(rank, t, placed);
-    return MW_OK;
+    if (status == MW_OK) return re_place(rank, reason, t, redist);
+    refuse(rank, reason->op, t, status);
+    return status;
 }
 
 mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const char *layout)
@@ -221,7 +215,8 @@ mw_tensor *mw_mark_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const 
         refuse(rank, "mark_sharding", t, status);
         return NULL;
     }
-    return mark(rank, t, redist);
+    const mw_reason reason = asked_by("mark_sharding", t);
+    return re_place(rank, &reason, t, redist) == MW_OK ? t : NULL;
 }
 
 mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw_layout *layout)
@@ -230,25 +225,19 @@ mw_tensor *mw_mark_layout_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const mw
     if (!rank) return NULL;
     rank->site = site;
     mw_layout want = *layout;
-    mw_redist *redist;
     mesh = mesh_for(rank, t, mesh);
     if (want.dtype == MW_DTYPE_NONE) want.dtype = t->type->layout.dtype;
     if (rank->recorder) return record(rank, "mark_sharding", t, mesh, &want);
     for (int d = 0; d < want.ndim; d++)
         want.dim[d].open = 0; /* nothing propagates any more: it lies as it lies */
     mw_status status = mw__layout_check(mesh, &want);
-    if (status == MW_OK) {
-        mw__layout_canonical(mesh, &want);
-        status = on_its_mesh(t, mesh, &want);
-    }
-    if (status == MW_OK) {
-        status = mw__redist_get(rank, t->type, &want, &redist);
-    }
     if (status != MW_OK) {
         refuse(rank, "mark_sharding", t, status);
         return NULL;
     }
-    return mark(rank, t, redist);
+    mw__layout_canonical(mesh, &want);
+    const mw_reason reason = asked_by("mark_sharding", t);
+    return mw__tensor_replace(rank, t, mesh, &want, &reason) == MW_OK ? t : NULL;
 }
 
 /* The same values in memory of their own: a new tensor never shares with the old one, whether or
@@ -284,7 +273,8 @@ mw_tensor *mw_redistribute_at(mw_site site, mw_tensor *t, mw_mesh *mesh, const c
         return NULL;
     }
     mw_tensor *placed, *out;
-    if (place(rank, "redistribute", t, redist, &placed) != MW_OK) return NULL;
+    const mw_reason reason = asked_by("redistribute", t);
+    if (place(rank, &reason, t, redist, &placed) != MW_OK) return NULL;
     if (with_own_memory(rank, t, &placed) != MW_OK || mw__tensor_new(rank, &out) != MW_OK) {
         mw__tensor_drop(rank, placed);
         (void)mw__rank_failed(rank, MW_ERR_NOMEM);

@@ -5,6 +5,7 @@
 #define RUN_RUN_H
 
 #include "comm/comm.h"
+#include "ops/args.h"
 #include "ops/table.h"
 #include "plan/plan.h"
 
@@ -285,6 +286,12 @@ MW_NODISCARD mw_status mw__strict_check(mw_rank *rank, const mw_redist *redist,
 /* A value as an argument; its tensors, if any, are numbered from *first on, which moves past them.
  */
 mw_arg mw__arg_of(const mw_value *v, int *first);
+/* Values for the schema's arguments, in its order, as they are bound: ret[nargs]. Tensors are
+ * numbered through all arguments. */
+void mw__given_of(const mw_schema *schema, const mw_value *args, int nargs, mw_given *ret);
+/* And back: an argument of a bound call as a value, its tensors out of `operand`. */
+mw_value mw__value_of(const mw_arg *a, mw_tensor *const *operand);
+mw_meta mw__tensor_meta(const mw_tensor *t);
 /* An op call with values for the schema's arguments, in its order: results into out[], *ret_nout of
  * them. */
 MW_NODISCARD mw_status mw__dispatch(mw_rank *rank, const mw_op *op, const mw_value *args, int nargs,
@@ -294,7 +301,10 @@ MW_NODISCARD mw_status mw__call_decide(mw_rank *rank, const mw_op *op, const mw_
                                        mw_call **ret);
 MW_NODISCARD mw_status mw__call_run(mw_rank *rank, mw_call *call, mw_tensor *const *operand,
                                     mw_tensor **out);
+void mw__call_free(mw_call *call); /* of mw__call_decide's; NULL is fine */
 void mw__calls_forget(mw_rank *rank);
+/* What a rank that was told to fail in its op call number usage.calls fails with. */
+mw_status mw__injected_failure(mw_rank *rank);
 /* The parts of an op whose `^` letter its operands split: its results into out[nout]. */
 MW_NODISCARD mw_status mw__parts_run(mw_rank *rank, const char *name, const mw_call_args *args,
                                      int nout, mw_tensor *const *operand, mw_tensor **out);
