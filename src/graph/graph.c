@@ -11,6 +11,7 @@ mw_status mw__graph_new(const char *name, mw_graph **ret)
     mw_graph *graph = mw__zalloc(sizeof *graph);
     if (!graph) return MW_NOMEM();
     mw__arena_init(&graph->arena);
+    graph->by_name.arena = &graph->arena;
     graph->name = mw__arena_strndup(&graph->arena, name, strlen(name));
     if (!graph->name) {
         mw__graph_free(graph);
@@ -67,45 +68,20 @@ mw_status mw__graph_add_mesh(mw_graph *graph, mw_mesh *mesh, const char *name, i
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-/* The place of a name in the table: an open one, a power of two large. */
-static mw_ssa **name_slot(const mw_graph *graph, const char *name)
+/* The lookup keeps values that were renamed or erased since: they don't have the name any more. */
+static mw_ssa *value_named(const mw_graph *graph, const char *name, uint64_t hash,
+                           const mw_ssa *but)
 {
-    uint64_t at = mw__hash(3, name, strlen(name));
-    for (;; at++) {
-        mw_ssa **slot = &graph->by_name[at & (uint64_t)(graph->cap_name - 1)];
-        if (!*slot || strcmp((*slot)->name, name) == 0) return slot;
+    for (mw_found *i = NULL; (i = mw__lookup_next(&graph->by_name, hash, i));) {
+        mw_ssa *v = i->item;
+        if (v != but && graph->value[v->id] == v && strcmp(v->name, name) == 0) return v;
     }
+    return NULL;
 }
 
-static bool name_taken(const mw_graph *graph, const char *name, const mw_ssa *but)
+static uint64_t name_hash(const char *name)
 {
-    const mw_ssa *v = graph->cap_name ? *name_slot(graph, name) : NULL;
-    return v && v != but && graph->value[v->id] == v;
-}
-
-/* Names of values that were renamed or erased stay behind until the table grows. */
-static mw_status keep_name(mw_graph *graph, mw_ssa *value)
-{
-    if (2 * (graph->nname + 1) > graph->cap_name) {
-        int64_t cap = graph->cap_name ? 2 * graph->cap_name : 64;
-        graph->by_name = mw__arena_zalloc(&graph->arena, (size_t)cap * sizeof(mw_ssa *));
-        if (!graph->by_name) {
-            graph->cap_name = 0;
-            return MW_NOMEM();
-        }
-        graph->cap_name = cap;
-        graph->nname = 0;
-        for (int64_t i = 0; i < graph->nvalue; i++) {
-            mw_ssa *v = graph->value[i];
-            if (!v || !v->name || v == value) continue;
-            *name_slot(graph, v->name) = v;
-            graph->nname++;
-        }
-    }
-    mw_ssa **slot = name_slot(graph, value->name);
-    graph->nname += !*slot;
-    *slot = value;
-    return MW_OK;
+    return mw__hash(3, name, strlen(name));
 }
 
 /* The name, or with a number behind it what nobody has. */
@@ -114,19 +90,13 @@ static mw_status name_value(mw_graph *graph, mw_ssa *value, const char *name)
     const char *base = name ? mw__arena_strndup(&graph->arena, name, strlen(name))
                             : mw__arena_printf(&graph->arena, "%d", value->id);
     const char *own = base;
-    for (int k = 2; own && name_taken(graph, own, value); k++)
+    for (int k = 2; own && value_named(graph, own, name_hash(own), value); k++)
         own = mw__arena_printf(&graph->arena, "%s_%d", base, k);
-    if (!own) return MW_NOMEM();
-    mw_ssa **old = value->name && graph->cap_name ? name_slot(graph, value->name) : NULL;
-    if (old && *old == value) { /* its old name is free, and leads on to others in the table */
-        mw_ssa *ghost = mw__arena_zalloc(&graph->arena, sizeof *ghost);
-        if (!ghost) return MW_NOMEM();
-        ghost->name = value->name;
-        ghost->id = value->id;
-        *old = ghost;
-    }
+    mw_found *added = own ? mw__lookup_add(&graph->by_name, name_hash(own)) : NULL;
+    if (!added) return MW_NOMEM();
+    added->item = value;
     value->name = own;
-    return keep_name(graph, value);
+    return MW_OK;
 }
 
 mw_status mw__ssa_rename(mw_graph *graph, mw_ssa *value, const char *name)

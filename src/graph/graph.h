@@ -13,6 +13,7 @@
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
+#include "base/lookup.h"
 #include "mesh/mesh.h"
 #include "ops/table.h"
 #include "plan/plan.h"
@@ -119,9 +120,8 @@ struct mw_graph {
     mw_node *last_input; /* added last, among the INPUTs that all begin with; NULL: not known */
     mw_ssa **value;      /* [nvalue] by id; an erased value's place is NULL */
     int64_t nvalue, cap_value;
-    mw_ssa **by_name; /* [cap_name] graph.c's */
-    int64_t nname, cap_name;
-    mw_ssa **result;                /* [nresult] */
+    mw_lookup by_name; /* graph.c's, in the arena: also what was renamed or erased since */
+    mw_ssa **result;   /* [nresult] */
     const char *const *result_name; /* [nresult] as the program was written: passes may rename */
     int nresult;
     int *root;     /* [nresult] of what is captured: the id of the value whose memory each result

@@ -310,6 +310,7 @@ mw_status mw__graph_parse(const char *text, const char *file, mw_mesh *mesh, mw_
     ir_parser p = {.text = text, .at = text, .counted = text, .line = 1, .given = mesh};
     MW_TRY(mw__graph_new("main", &p.graph));
     mw__arena_init(&p.scratch);
+    p.names.arena = &p.scratch;
     if (file) p.file = mw__arena_strndup(&p.graph->arena, file, strlen(file));
     mw_status status = file && !p.file ? MW_NOMEM() : read_file(&p);
     mw__arena_done(&p.scratch);

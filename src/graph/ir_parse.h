@@ -2,6 +2,7 @@
 #ifndef GRAPH_IR_PARSE_H
 #define GRAPH_IR_PARSE_H
 
+#include "base/lookup.h"
 #include "graph/graph.h"
 #include "ops/args.h"
 
@@ -20,8 +21,7 @@ typedef struct ir_parser {
     mw_mesh *given; /* that of the caller, or NULL */
     mw_graph *graph;
     mw_arena scratch;
-    ir_name *name; /* what %name means now; an open hash table */
-    int64_t nname, cap_name;
+    mw_lookup names; /* in scratch; ir_name: what %name means now */
     int depth;
     bool open_scalar; /* the type that was read last is `f32[]?`: nothing is asked for */
     mw_dtype literal; /* of data that states none: what its type says; NONE: by how it is written */

@@ -120,40 +120,33 @@ mw_status ir_int(ir_parser *p, int64_t *ret)
 /* ---- names ------------------------------------------------------------------------------------
  */
 
-static ir_name *slot_of(const ir_parser *p, const char *name)
+static ir_name *name_of(const ir_parser *p, const char *name, uint64_t hash)
 {
-    uint64_t at = mw__hash(7, name, strlen(name)) % (uint64_t)p->cap_name;
-    while (p->name[at].name && strcmp(p->name[at].name, name) != 0)
-        at = (at + 1) % (uint64_t)p->cap_name;
-    return &p->name[at];
-}
-
-static mw_status grow_names(ir_parser *p)
-{
-    ir_name *old = p->name;
-    int64_t cap = p->cap_name;
-    p->cap_name = cap ? 2 * cap : 64;
-    p->name = mw__arena_zalloc(&p->scratch, (size_t)p->cap_name * sizeof *p->name);
-    if (!p->name) return MW_NOMEM();
-    for (int64_t i = 0; i < cap; i++)
-        if (old[i].name) *slot_of(p, old[i].name) = old[i];
-    return MW_OK;
+    for (mw_found *i = NULL; (i = mw__lookup_next(&p->names, hash, i));) {
+        ir_name *known = i->item;
+        if (strcmp(known->name, name) == 0) return known;
+    }
+    return NULL;
 }
 
 mw_ssa *ir_lookup(const ir_parser *p, const char *name)
 {
-    return p->cap_name ? slot_of(p, name)->value : NULL;
+    const ir_name *known = name_of(p, name, mw__hash(7, name, strlen(name)));
+    return known ? known->value : NULL;
 }
 
 mw_status ir_define(ir_parser *p, const char *name, mw_ssa *value)
 {
-    if (2 * p->nname >= p->cap_name) MW_TRY(grow_names(p));
-    ir_name *slot = slot_of(p, name);
-    if (!slot->name) {
-        slot->name = mw__arena_strndup(&p->scratch, name, strlen(name));
-        if (!slot->name) return MW_NOMEM();
-        p->nname++;
+    uint64_t hash = mw__hash(7, name, strlen(name));
+    ir_name *known = name_of(p, name, hash);
+    if (!known) {
+        known = mw__arena_alloc(&p->scratch, sizeof *known);
+        char *kept = mw__arena_strndup(&p->scratch, name, strlen(name));
+        mw_found *added = known && kept ? mw__lookup_add(&p->names, hash) : NULL;
+        if (!added) return MW_NOMEM();
+        known->name = kept;
+        added->item = known;
     }
-    slot->value = value;
+    known->value = value;
     return MW_OK;
 }

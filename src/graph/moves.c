@@ -12,8 +12,8 @@ void mw__moves_init(mw_moves *m, const mw_mesh *mesh)
 void mw__moves_done(mw_moves *m)
 {
     mw__free(m->layout, (size_t)m->cap * sizeof *m->layout);
-    mw__free(m->layout_slot, (size_t)m->cap_layout_slot * sizeof *m->layout_slot);
-    mw__free(m->move_slot, (size_t)m->cap_move_slot * sizeof *m->move_slot);
+    mw__lookup_done(&m->layout_lookup);
+    mw__lookup_done(&m->route_lookup);
     mw__arena_done(&m->arena);
     mw__arena_done(&m->scratch);
 }
@@ -21,42 +21,24 @@ void mw__moves_done(mw_moves *m)
 /* ---- layouts ----------------------------------------------------------------------------------
  */
 
-static mw_status grow_layout_slots(mw_moves *m)
-{
-    int64_t cap = m->cap_layout_slot ? 2 * m->cap_layout_slot : 256;
-    int *slot = mw__zalloc((size_t)cap * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    for (int i = 0; i < (int)m->n; i++) {
-        uint64_t at = mw__layout_hash(m->layout[i]) % (uint64_t)cap;
-        while (slot[at])
-            at = (at + 1) % (uint64_t)cap;
-        slot[at] = i + 1;
-    }
-    mw__free(m->layout_slot, (size_t)m->cap_layout_slot * sizeof *slot);
-    m->layout_slot = slot;
-    m->cap_layout_slot = cap;
-    return MW_OK;
-}
-
 mw_status mw__moves_number(mw_moves *m, const mw_layout *layout, int *ret)
 {
-    if (2 * m->n >= m->cap_layout_slot) MW_TRY(grow_layout_slots(m));
     mw_layout key = *layout;
     for (int d = 0; d < key.ndim; d++)
         key.dim[d].open = 0;
-    uint64_t at = mw__layout_hash(&key) % (uint64_t)m->cap_layout_slot;
-    for (; m->layout_slot[at]; at = (at + 1) % (uint64_t)m->cap_layout_slot)
-        if (mw_layout_equal(m->layout[m->layout_slot[at] - 1], &key)) {
-            *ret = m->layout_slot[at] - 1;
+    uint64_t hash = mw__layout_hash(&key);
+    for (mw_found *i = NULL; (i = mw__lookup_next(&m->layout_lookup, hash, i));)
+        if (mw_layout_equal(m->layout[i->number], &key)) {
+            *ret = (int)i->number;
             return MW_OK;
         }
     MW_TRY(mw__grow(&m->layout, &m->cap, m->n + 1, sizeof *m->layout));
     mw_layout *kept = mw__arena_alloc(&m->arena, sizeof *kept);
-    if (!kept) return MW_NOMEM();
+    mw_found *added = kept ? mw__lookup_add(&m->layout_lookup, hash) : NULL;
+    if (!added) return MW_NOMEM();
     *kept = key;
+    added->number = *ret = (int)m->n;
     m->layout[m->n++] = kept;
-    m->layout_slot[at] = (int)m->n;
-    *ret = (int)m->n - 1;
     return MW_OK;
 }
 
@@ -140,34 +122,16 @@ static mw_status try_middles(mw_moves *m, mw_route *route, mw_plan *plan)
     return MW_OK;
 }
 
-static uint64_t move_place(const mw_moves *m, int from, int to)
-{
-    uint64_t key[2] = {(uint64_t)from, (uint64_t)to};
-    uint64_t at = mw__hash(11, key, sizeof key) % (uint64_t)m->cap_move_slot;
-    while (m->move_slot[at] && (m->move_slot[at]->from != from || m->move_slot[at]->to != to))
-        at = (at + 1) % (uint64_t)m->cap_move_slot;
-    return at;
-}
-
-static mw_status grow_move_slots(mw_moves *m)
-{
-    int64_t cap = m->cap_move_slot, more = cap ? 2 * cap : 256;
-    const mw_route **old = m->move_slot, **slot = mw__zalloc((size_t)more * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    m->move_slot = slot;
-    m->cap_move_slot = more;
-    for (int64_t i = 0; i < cap; i++)
-        if (old[i]) slot[move_place(m, old[i]->from, old[i]->to)] = old[i];
-    mw__free(old, (size_t)cap * sizeof *old);
-    return MW_OK;
-}
-
 mw_status mw__moves_get(mw_moves *m, int from, int to, const mw_route **ret)
 {
-    if (2 * m->nmove >= m->cap_move_slot) MW_TRY(grow_move_slots(m));
-    uint64_t at = move_place(m, from, to);
-    *ret = m->move_slot[at];
-    if (*ret) return MW_OK;
+    int key[2] = {from, to};
+    uint64_t hash = mw__hash(11, key, sizeof key);
+    for (mw_found *i = NULL; (i = mw__lookup_next(&m->route_lookup, hash, i));) {
+        const mw_route *known = i->item;
+        if (known->from != from || known->to != to) continue;
+        *ret = known;
+        return MW_OK;
+    }
     mw_route *route = mw__arena_zalloc(&m->arena, sizeof *route);
     if (!route) return MW_NOMEM();
     *route = (mw_route){.from = from, .to = to, .via = -1};
@@ -179,8 +143,9 @@ mw_status mw__moves_get(mw_moves *m, int from, int to, const mw_route **ret)
         take_plan(route, plan);
         MW_TRY(try_middles(m, route, plan));
     }
-    m->move_slot[move_place(m, from, to)] = route; /* numbers may have been added meanwhile */
-    m->nmove++;
+    mw_found *added = mw__lookup_add(&m->route_lookup, hash);
+    if (!added) return MW_NOMEM();
+    added->item = route;
     *ret = route;
     return MW_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef GRAPH_MOVES_H
 #define GRAPH_MOVES_H
 
+#include "base/lookup.h"
 #include "plan/plan.h"
 
 typedef struct mw_price {
@@ -24,9 +25,8 @@ typedef struct mw_moves {
     mw_arena arena, scratch;
     const mw_layout **layout; /* [n] */
     int64_t n, cap;
-    int *layout_slot; /* open hash tables; 0: free, else number + 1 */
-    const mw_route **move_slot;
-    int64_t cap_layout_slot, nmove, cap_move_slot;
+    mw_lookup layout_lookup; /* numbers */
+    mw_lookup route_lookup;  /* mw_route, by both numbers */
 } mw_moves;
 
 void mw__moves_init(mw_moves *m, const mw_mesh *mesh);

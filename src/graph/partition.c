@@ -17,10 +17,9 @@ typedef struct partition {
     mw_graph *graph;
     mw_moves moves;
     mw_arena scratch;
-    mw_ssa **now;      /* [n] by id: what stands for a value that went; NULL: itself */
-    int64_t n;         /* its capacity */
-    known_plan *known; /* open hash */
-    int64_t nknown, cap;
+    mw_ssa **now;    /* [n] by id: what stands for a value that went; NULL: itself */
+    int64_t n;       /* its capacity */
+    mw_lookup known; /* known_plan; in the arena of `moves` */
 } partition;
 
 static mw_ssa *standing(const partition *p, mw_ssa *v)
@@ -43,50 +42,45 @@ static mw_status stand_for(partition *p, const mw_ssa *gone, mw_ssa *v)
 /* ---- plans ------------------------------------------------------------------------------------
  */
 
-static known_plan *plan_slot(const partition *p, int from, int to)
+static const known_plan *plan_known(const partition *p, int from, int to, uint64_t hash)
 {
-    int key[2] = {from, to};
-    uint64_t at = mw__hash(31, key, sizeof key) % (uint64_t)p->cap;
-    while (p->known[at].plan && (p->known[at].from != from || p->known[at].to != to))
-        at = (at + 1) % (uint64_t)p->cap;
-    return &p->known[at];
+    for (mw_found *i = NULL; (i = mw__lookup_next(&p->known, hash, i));) {
+        const known_plan *known = i->item;
+        if (known->from == from && known->to == to) return known;
+    }
+    return NULL;
 }
 
-static mw_status grow_plans(partition *p)
+static mw_status new_plan(partition *p, int from, int to, uint64_t hash, const known_plan **ret)
 {
-    known_plan *old = p->known;
-    int64_t cap = p->cap;
-    p->cap = cap ? 2 * cap : 64;
-    p->known = mw__arena_zalloc(&p->moves.arena, (size_t)p->cap * sizeof *p->known);
-    if (!p->known) return MW_NOMEM();
-    for (int64_t i = 0; i < cap; i++)
-        if (old[i].plan) *plan_slot(p, old[i].from, old[i].to) = old[i];
+    mw__arena_clear(&p->scratch);
+    mw_plan *plan = mw__arena_alloc(&p->scratch, sizeof *plan);
+    if (!plan) return MW_NOMEM();
+    plan->nstep = 0;
+    MW_TRY(mw__plan_make(p->moves.mesh, p->moves.layout[from], p->moves.layout[to], &p->scratch,
+                         plan));
+    size_t size = offsetof(mw_plan, step) + (size_t)plan->nstep * sizeof plan->step[0];
+    mw_plan *kept = mw__arena_alloc(&p->moves.arena, size);
+    known_plan *known = mw__arena_alloc(&p->moves.arena, sizeof *known);
+    mw_found *added = kept && known ? mw__lookup_add(&p->known, hash) : NULL;
+    if (!added) return MW_NOMEM();
+    memcpy(kept, plan, size);
+    *known = (known_plan){from, to, kept};
+    added->item = known;
+    *ret = known;
     return MW_OK;
 }
 
 static mw_status plan_of(partition *p, const mw_layout *from, const mw_layout *to,
                          const mw_plan **ret)
 {
-    int a, b;
-    MW_TRY(mw__moves_number(&p->moves, from, &a));
-    MW_TRY(mw__moves_number(&p->moves, to, &b));
-    if (2 * p->nknown >= p->cap) MW_TRY(grow_plans(p));
-    known_plan *slot = plan_slot(p, a, b);
-    if (!slot->plan) {
-        mw__arena_clear(&p->scratch);
-        mw_plan *plan = mw__arena_alloc(&p->scratch, sizeof *plan);
-        if (!plan) return MW_NOMEM();
-        plan->nstep = 0;
-        MW_TRY(mw__plan_make(p->moves.mesh, p->moves.layout[a], p->moves.layout[b], &p->scratch,
-                             plan));
-        size_t size = offsetof(mw_plan, step) + (size_t)plan->nstep * sizeof plan->step[0];
-        mw_plan *kept = mw__arena_alloc(&p->moves.arena, size);
-        if (!kept) return MW_NOMEM();
-        memcpy(kept, plan, size);
-        *slot = (known_plan){a, b, kept};
-        p->nknown++;
-    }
-    *ret = slot->plan;
+    int key[2];
+    MW_TRY(mw__moves_number(&p->moves, from, &key[0]));
+    MW_TRY(mw__moves_number(&p->moves, to, &key[1]));
+    uint64_t hash = mw__hash(31, key, sizeof key);
+    const known_plan *known = plan_known(p, key[0], key[1], hash);
+    if (!known) MW_TRY(new_plan(p, key[0], key[1], hash, &known));
+    *ret = known->plan;
     return MW_OK;
 }
 
@@ -229,6 +223,7 @@ mw_status mw__pass_partition(mw_graph *graph)
     partition p = {.graph = graph};
     mw__arena_init(&p.scratch);
     mw__moves_init(&p.moves, graph->mesh[0]);
+    p.known.arena = &p.moves.arena;
     mw_status status = run(&p);
     mw__free(p.now, (size_t)p.n * sizeof *p.now);
     mw__moves_done(&p.moves);

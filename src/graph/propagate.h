@@ -30,7 +30,7 @@ typedef struct flow {
     bool basic; /* a factor passes what all tensors of the node can take, or nothing */
     mw_arena arena;
     spreads spread[MW_GRAPH_MESHES];
-    memo rules;
+    mw_lookup rules;
     flow_value **value; /* [nvalue] by id */
     flow_lane *lane;    /* room for a visit: [tensor][factor] */
     int64_t cap_lane;

@@ -396,7 +396,7 @@ static mw_status make_rule(const mw_node *node, mw_arena *arena, flow_rule *ret)
     return status;
 }
 
-mw_status mw__flow_rule_of(const mw_node *node, memo *known, const flow_rule **ret)
+mw_status mw__flow_rule_of(const mw_node *node, mw_lookup *known, const flow_rule **ret)
 {
     bool moves =
         node->kind == MW_NODE_MARK || (node->kind == MW_NODE_STEP && node->step == MW_STEP_COUNT);

@@ -48,7 +48,8 @@ typedef struct flow_rule {
 
 /* The rule of a node; nodes of equal structure share theirs. NULL through *ret: nothing passes.
  * Fails with what the op's rule fails with. */
-MW_NODISCARD mw_status mw__flow_rule_of(const mw_node *node, memo *known, const flow_rule **ret);
+MW_NODISCARD mw_status mw__flow_rule_of(const mw_node *node, mw_lookup *known,
+                                        const flow_rule **ret);
 
 /* Factors that two shapes of as many elements share: digits that lie in a dim of each. */
 MW_NODISCARD mw_status mw__flow_reshape(const mw_meta *in, const mw_meta *out, mw_arena *arena,

@@ -5,39 +5,26 @@
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-static memo_entry *entry_of(const memo *m, uint64_t hash, const void *key, size_t size)
-{
-    uint64_t at = hash & (uint64_t)(m->cap - 1);
-    for (;; at = (at + 1) & (uint64_t)(m->cap - 1)) {
-        memo_entry *e = &m->at[at];
-        if (!e->key || (e->hash == hash && e->size == size && memcmp(e->key, key, size) == 0))
-            return e;
-    }
-}
+typedef struct memo_entry {
+    const void *key;
+    size_t size;
+    const void *value;
+} memo_entry;
 
-static bool grow_memo(memo *m)
+const void **mw__memo_at(mw_lookup *memo, const void *key, size_t size)
 {
-    memo bigger = {.arena = m->arena, .n = m->n, .cap = m->cap ? 2 * m->cap : 128};
-    bigger.at = mw__arena_zalloc(m->arena, (size_t)bigger.cap * sizeof *bigger.at);
-    if (!bigger.at) return false;
-    for (int64_t i = 0; i < m->cap; i++)
-        if (m->at[i].key) *entry_of(&bigger, m->at[i].hash, m->at[i].key, m->at[i].size) = m->at[i];
-    *m = bigger;
-    return true;
-}
-
-const void **mw__memo_at(memo *m, const void *key, size_t size)
-{
-    if (2 * m->n >= m->cap && !grow_memo(m)) return NULL;
     uint64_t hash = mw__hash(11, key, size);
-    memo_entry *e = entry_of(m, hash, key, size);
-    if (!e->key) {
-        void *kept = mw__arena_alloc(m->arena, size + 1);
-        if (!kept) return NULL;
-        memcpy(kept, key, size);
-        *e = (memo_entry){hash, kept, size, NULL};
-        m->n++;
+    for (mw_found *i = NULL; (i = mw__lookup_next(memo, hash, i));) {
+        memo_entry *e = i->item;
+        if (e->size == size && memcmp(e->key, key, size) == 0) return &e->value;
     }
+    memo_entry *e = mw__arena_zalloc(memo->arena, sizeof *e);
+    void *kept = mw__arena_alloc(memo->arena, size + 1);
+    mw_found *added = e && kept ? mw__lookup_add(memo, hash) : NULL;
+    if (!added) return NULL;
+    memcpy(kept, key, size);
+    *e = (memo_entry){.key = kept, .size = size};
+    added->item = e;
     return &e->value;
 }
 
@@ -145,8 +132,7 @@ const spread *mw__spread_of(spreads *s, const mw_dim *dim)
     if (!at) return s->none;
     if (*at) return *at;
     const spread *x = spread_of_new(s, dim);
-    at = mw__memo_at(&s->known, &key, sizeof key); /* the table may have moved */
-    if (at && x) *at = x;
+    if (x) *at = x;
     return x ? x : s->none;
 }
 

@@ -7,6 +7,7 @@
 #ifndef GRAPH_PROPAGATE_SPREAD_H
 #define GRAPH_PROPAGATE_SPREAD_H
 
+#include "base/lookup.h"
 #include "graph/propagate_axis.h"
 
 typedef struct spread {
@@ -17,29 +18,16 @@ typedef struct spread {
     mw_dim dim; /* of one that is not plain */
 } spread;
 
-/* Remembers pointers by bytes; an open hash table in an arena. */
-typedef struct memo_entry {
-    uint64_t hash;
-    const void *key;
-    size_t size;
-    const void *value;
-} memo_entry;
-
-typedef struct memo {
-    mw_arena *arena;
-    memo_entry *at;
-    int64_t n, cap;
-} memo;
-
-/* Where the value of a key stands: NULL there until it is set. NULL: no memory. */
-const void **mw__memo_at(memo *m, const void *key, size_t size);
+/* Remembers pointers by bytes, in the arena of the lookup. Where the value of a key stands: NULL
+ * there until it is set. NULL: no memory. */
+const void **mw__memo_at(mw_lookup *memo, const void *key, size_t size);
 
 enum { SPREAD_FACTORS = MW_LAYOUT_DIMS }; /* of a dim: what mesh regroups at once */
 
 typedef struct spreads {
     const mw_mesh *mesh;
     mw_arena *arena;
-    memo known;
+    mw_lookup known;
     const spread *none; /* cut by nothing */
     bool failed;        /* no memory: results are `none` from then on */
 } spreads;

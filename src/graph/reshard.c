@@ -460,6 +460,7 @@ mw_status mw__pass_reshard(mw_graph *graph)
     if (!graph->nmesh) return MW_OK;
     reshard r = {.graph = graph};
     mw__arena_init(&r.arena);
+    r.set_lookup.arena = r.class_lookup.arena = r.ways_lookup.arena = r.gap_lookup.arena = &r.arena;
     mw__arena_init(&r.scratch);
     mw__moves_init(&r.moves, graph->mesh[0]);
     mw_status status = survey(&r);

@@ -48,7 +48,6 @@ enum { RESHARD_OTHERS = 3 };
 /* Nodes that are alike have the same ways. */
 typedef struct node_class {
     int number;
-    uint64_t hash;
     mw_node *node; /* one that is so; NULL: a result */
     mw_ssa *result;
     bool *dies;
@@ -73,14 +72,10 @@ typedef struct reshard {
     bool *is_result;    /* [nvalue] */
     copies *set;        /* [nset] */
     int64_t nset, cap_set;
-    int *set_slot;
-    int64_t cap_set_slot;
-    node_class **known; /* open hash of classes */
-    int64_t nknown, cap_known;
-    struct known_ways **memo; /* open hash by class and sets */
-    int64_t nmemo, cap_memo;
-    struct known_gap **gap; /* open hash by two sets */
-    int64_t ngap, cap_gap;
+    mw_lookup set_lookup;   /* numbers; these four in the arena */
+    mw_lookup class_lookup; /* node_class */
+    mw_lookup ways_lookup;  /* known_ways, by class and sets */
+    mw_lookup gap_lookup;   /* known_gap, by two sets */
     int nclass;
     int nnode;             /* that are decided: ops, marks, steps; then one for each open result */
     mw_node **node;        /* [nnode]; NULL: a result */

@@ -107,25 +107,7 @@ static bool alike(const reshard *r, const node_class *c, const mw_node *b, const
     return true;
 }
 
-static mw_status grow_classes(reshard *r)
-{
-    int64_t cap = r->cap_known, more = cap ? 2 * cap : 128;
-    node_class **old = r->known;
-    node_class **slot = mw__arena_zalloc(&r->arena, (size_t)more * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    for (int64_t i = 0; i < cap; i++) {
-        if (!old[i]) continue;
-        uint64_t at = old[i]->hash % (uint64_t)more;
-        while (slot[at])
-            at = (at + 1) % (uint64_t)more;
-        slot[at] = old[i];
-    }
-    r->known = slot;
-    r->cap_known = more;
-    return MW_OK;
-}
-
-static mw_status new_class(reshard *r, int i, const bool *dies, uint64_t hash, node_class **ret)
+static mw_status new_class(reshard *r, int i, const bool *dies, node_class **ret)
 {
     mw_node *node = r->node[i];
     int nin = reshard_nin(r, i), nout = node ? node->nout : 0;
@@ -134,7 +116,7 @@ static mw_status new_class(reshard *r, int i, const bool *dies, uint64_t hash, n
     const mw_layout **want = mw__arena_zalloc(&r->arena, (size_t)(nout + 1) * sizeof *want);
     if (!c || !kept || !want) return MW_NOMEM();
     if (nin) memcpy(kept, dies, (size_t)nin);
-    *c = (node_class){r->nclass++, hash, node, r->result[i], kept, want};
+    *c = (node_class){r->nclass++, node, r->result[i], kept, want};
     for (int k = 0; k < nout; k++)
         if (mw__layout_axes(&node->out[k]->layout)) want[k] = &node->out[k]->layout;
     *ret = c;
@@ -143,16 +125,16 @@ static mw_status new_class(reshard *r, int i, const bool *dies, uint64_t hash, n
 
 mw_status reshard_class(reshard *r, int i, const bool *dies, node_class **ret)
 {
-    if (!r->node[i]) return new_class(r, i, dies, 0, ret);
-    if (2 * r->nknown >= r->cap_known) MW_TRY(grow_classes(r));
-    uint64_t hash = hash_node(r, r->node[i], dies), at = hash % (uint64_t)r->cap_known;
-    for (; r->known[at]; at = (at + 1) % (uint64_t)r->cap_known)
-        if (r->known[at]->hash == hash && alike(r, r->known[at], r->node[i], dies)) {
-            *ret = r->known[at];
+    if (!r->node[i]) return new_class(r, i, dies, ret);
+    uint64_t hash = hash_node(r, r->node[i], dies);
+    for (mw_found *k = NULL; (k = mw__lookup_next(&r->class_lookup, hash, k));)
+        if (alike(r, k->item, r->node[i], dies)) {
+            *ret = k->item;
             return MW_OK;
         }
-    MW_TRY(new_class(r, i, dies, hash, ret));
-    r->known[at] = *ret;
-    r->nknown++;
+    MW_TRY(new_class(r, i, dies, ret));
+    mw_found *added = mw__lookup_add(&r->class_lookup, hash);
+    if (!added) return MW_NOMEM();
+    added->item = *ret;
     return MW_OK;
 }

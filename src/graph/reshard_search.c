@@ -30,8 +30,7 @@ typedef struct search {
     step_states *step; /* [nnode + 1]: before each node, and at the end */
     state *fresh;
     int64_t nfresh, cap_fresh;
-    int *slot; /* hash of `fresh` */
-    int64_t cap_slot;
+    mw_lookup known;  /* of `fresh`, by its sets */
     mw_arena room[2]; /* for sets of states: of this node and the next */
 } search;
 
@@ -104,35 +103,20 @@ static mw_status plan_slots(search *s, int *left)
 /* ---- one node ---------------------------------------------------------------------------------
  */
 
-static uint64_t state_place(const search *s, const int *set)
+static state *state_of(const search *s, const int *set, uint64_t hash)
 {
     size_t size = (size_t)s->nslot * sizeof *set;
-    uint64_t at = mw__hash(5, set, size) % (uint64_t)s->cap_slot;
-    while (s->slot[at] && memcmp(s->fresh[s->slot[at] - 1].set, set, size) != 0)
-        at = (at + 1) % (uint64_t)s->cap_slot;
-    return at;
-}
-
-static mw_status grow_slots(search *s)
-{
-    int64_t more = s->cap_slot ? 2 * s->cap_slot : 1024;
-    int *slot = mw__zalloc((size_t)more * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    mw__free(s->slot, (size_t)s->cap_slot * sizeof *slot);
-    s->slot = slot;
-    s->cap_slot = more;
-    for (int64_t i = 0; i < s->nfresh; i++)
-        s->slot[state_place(s, s->fresh[i].set)] = (int)i + 1;
-    return MW_OK;
+    for (mw_found *i = NULL; (i = mw__lookup_next(&s->known, hash, i));)
+        if (memcmp(s->fresh[i->number].set, set, size) == 0) return &s->fresh[i->number];
+    return NULL;
 }
 
 static mw_status add_state(search *s, const state *made, mw_arena *room)
 {
-    if (2 * s->nfresh >= s->cap_slot) MW_TRY(grow_slots(s));
     s->r->work++;
-    uint64_t at = state_place(s, made->set);
-    if (s->slot[at]) {
-        state *there = &s->fresh[s->slot[at] - 1];
+    uint64_t hash = mw__hash(5, made->set, (size_t)s->nslot * sizeof *made->set);
+    state *there = state_of(s, made->set, hash);
+    if (there) {
         int *set = there->set;
         int64_t order = there->order;
         if (compare_costs(&made->cost, &there->cost) >= 0) return MW_OK;
@@ -143,12 +127,13 @@ static mw_status add_state(search *s, const state *made, mw_arena *room)
     }
     MW_TRY(mw__grow(&s->fresh, &s->cap_fresh, s->nfresh + 1, sizeof *s->fresh));
     int *set = mw__arena_alloc(room, (size_t)(s->nslot + 1) * sizeof *set);
-    if (!set) return MW_NOMEM();
+    mw_found *added = set ? mw__lookup_add(&s->known, hash) : NULL;
+    if (!added) return MW_NOMEM();
     if (s->nslot) memcpy(set, made->set, (size_t)s->nslot * sizeof *set);
+    added->number = s->nfresh;
     s->fresh[s->nfresh] = *made;
     s->fresh[s->nfresh].order = s->nfresh;
     s->fresh[s->nfresh++].set = set;
-    s->slot[at] = (int)s->nfresh;
     return MW_OK;
 }
 
@@ -242,7 +227,7 @@ static mw_status keep_best(search *s, int i)
     if (kept) memcpy(at, s->fresh, (size_t)kept * sizeof *at);
     s->step[i + 1] = (step_states){kept, at};
     s->nfresh = 0;
-    if (s->cap_slot) memset(s->slot, 0, (size_t)s->cap_slot * sizeof *s->slot);
+    mw__lookup_clear(&s->known);
     return MW_OK;
 }
 
@@ -261,7 +246,6 @@ static mw_status run(search *s)
     s->step = mw__arena_zalloc(&r->arena, (size_t)(r->nnode + 1) * sizeof *s->step);
     if (!left || !s->step) return MW_NOMEM();
     MW_TRY(plan_slots(s, left));
-    MW_TRY(grow_slots(s));
     for (int64_t i = 0; i < r->graph->nvalue; i++)
         left[i] = r->value[i].uses;
     int *set = mw__arena_zalloc(&r->arena, (size_t)(s->nslot + 1) * sizeof *set);
@@ -302,6 +286,6 @@ mw_status reshard_search(reshard *r)
     mw__arena_done(&s.room[0]);
     mw__arena_done(&s.room[1]);
     mw__free(s.fresh, (size_t)s.cap_fresh * sizeof *s.fresh);
-    mw__free(s.slot, (size_t)s.cap_slot * sizeof *s.slot);
+    mw__lookup_done(&s.known);
     return status;
 }

@@ -12,35 +12,19 @@ static uint64_t hash_set(const copies *c)
     return mw__hash((uint64_t)(c->free + 2 * c->pinned), c->at, (size_t)c->n * sizeof c->at[0]);
 }
 
-static mw_status grow_slots(reshard *r)
-{
-    int64_t cap = r->cap_set_slot ? 2 * r->cap_set_slot : 256;
-    int *slot = mw__arena_zalloc(&r->arena, (size_t)cap * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    for (int i = 0; i < (int)r->nset; i++) {
-        uint64_t at = hash_set(&r->set[i]) % (uint64_t)cap;
-        while (slot[at])
-            at = (at + 1) % (uint64_t)cap;
-        slot[at] = i + 1;
-    }
-    r->set_slot = slot;
-    r->cap_set_slot = cap;
-    return MW_OK;
-}
-
 mw_status reshard_set(reshard *r, const copies *c, int *ret)
 {
-    if (2 * r->nset >= r->cap_set_slot) MW_TRY(grow_slots(r));
-    uint64_t at = hash_set(c) % (uint64_t)r->cap_set_slot;
-    for (; r->set_slot[at]; at = (at + 1) % (uint64_t)r->cap_set_slot)
-        if (same_set(&r->set[r->set_slot[at] - 1], c)) {
-            *ret = r->set_slot[at] - 1;
+    uint64_t hash = hash_set(c);
+    for (mw_found *i = NULL; (i = mw__lookup_next(&r->set_lookup, hash, i));)
+        if (same_set(&r->set[i->number], c)) {
+            *ret = (int)i->number;
             return MW_OK;
         }
     MW_TRY(mw__grow(&r->set, &r->cap_set, r->nset + 1, sizeof *r->set));
+    mw_found *added = mw__lookup_add(&r->set_lookup, hash);
+    if (!added) return MW_NOMEM();
+    added->number = *ret = (int)r->nset;
     r->set[r->nset++] = *c;
-    r->set_slot[at] = (int)r->nset;
-    *ret = (int)r->nset - 1;
     return MW_OK;
 }
 
@@ -68,25 +52,21 @@ typedef struct known_gap {
     mw_price price;
 } known_gap;
 
-static uint64_t gap_place(const reshard *r, int from, int to)
+static mw_status new_gap(reshard *r, int from, int to, uint64_t hash, known_gap **ret)
 {
-    int key[2] = {from, to};
-    uint64_t at = mw__hash(23, key, sizeof key) % (uint64_t)r->cap_gap;
-    while (r->gap[at] && (r->gap[at]->from != from || r->gap[at]->to != to))
-        at = (at + 1) % (uint64_t)r->cap_gap;
-    return at;
-}
-
-static mw_status grow_gaps(reshard *r)
-{
-    int64_t cap = r->cap_gap, more = cap ? 2 * cap : 256;
-    known_gap **old = r->gap;
-    known_gap **slot = mw__arena_zalloc(&r->arena, (size_t)more * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    r->gap = slot;
-    r->cap_gap = more;
-    for (int64_t i = 0; i < cap; i++)
-        if (old[i]) slot[gap_place(r, old[i]->from, old[i]->to)] = old[i];
+    known_gap *known = mw__arena_zalloc(&r->arena, sizeof *known);
+    if (!known) return MW_NOMEM();
+    *known = (known_gap){.from = from, .to = to};
+    copies a = r->set[from], b = r->set[to];
+    for (int i = 0; i < b.n; i++) {
+        mw_price one;
+        MW_TRY(reshard_source(r, &a, b.at[i], NULL, &one));
+        mw__price_add(&known->price, &one);
+    }
+    if ((a.pinned || b.pinned) && a.at[0] != b.at[0]) known->price.bytes = NEVER;
+    mw_found *added = mw__lookup_add(&r->gap_lookup, hash);
+    if (!added) return MW_NOMEM();
+    added->item = *ret = known;
     return MW_OK;
 }
 
@@ -94,22 +74,14 @@ mw_status reshard_gap(reshard *r, int from, int to, mw_price *ret)
 {
     *ret = (mw_price){0};
     if (from == to) return MW_OK;
-    if (2 * r->ngap >= r->cap_gap) MW_TRY(grow_gaps(r));
-    uint64_t at = gap_place(r, from, to);
-    if (!r->gap[at]) {
-        known_gap *known = mw__arena_zalloc(&r->arena, sizeof *known);
-        if (!known) return MW_NOMEM();
-        *known = (known_gap){.from = from, .to = to};
-        copies a = r->set[from], b = r->set[to];
-        for (int i = 0; i < b.n; i++) {
-            mw_price one;
-            MW_TRY(reshard_source(r, &a, b.at[i], NULL, &one));
-            mw__price_add(&known->price, &one);
-        }
-        if ((a.pinned || b.pinned) && a.at[0] != b.at[0]) known->price.bytes = NEVER;
-        r->gap[at] = known;
-        r->ngap++;
+    int key[2] = {from, to};
+    uint64_t hash = mw__hash(23, key, sizeof key);
+    known_gap *known = NULL;
+    for (mw_found *i = NULL; !known && (i = mw__lookup_next(&r->gap_lookup, hash, i));) {
+        known_gap *one = i->item;
+        if (one->from == from && one->to == to) known = one;
     }
-    *ret = r->gap[at]->price;
+    if (!known) MW_TRY(new_gap(r, from, to, hash, &known));
+    *ret = known->price;
     return MW_OK;
 }

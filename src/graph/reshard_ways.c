@@ -8,7 +8,6 @@
 enum { MOST_TUPLES = 8, WORK_OF_WAY = 100, WORK_OF_PARTS = 20000 };
 
 typedef struct known_ways {
-    uint64_t hash;
     const node_class *class;
     int *set;
     ways ways;
@@ -478,45 +477,27 @@ static mw_status make_list(reshard *r, const node_class *class, known_ways *know
     return status;
 }
 
-static mw_status grow_memo(reshard *r)
-{
-    int64_t cap = r->cap_memo, more = cap ? 2 * cap : 256;
-    known_ways **old = r->memo;
-    known_ways **slot = mw__arena_zalloc(&r->arena, (size_t)more * sizeof *slot);
-    if (!slot) return MW_NOMEM();
-    for (int64_t i = 0; i < cap; i++) {
-        if (!old[i]) continue;
-        uint64_t at = old[i]->hash % (uint64_t)more;
-        while (slot[at])
-            at = (at + 1) % (uint64_t)more;
-        slot[at] = old[i];
-    }
-    r->memo = slot;
-    r->cap_memo = more;
-    return MW_OK;
-}
-
 mw_status reshard_ways_of(reshard *r, int i, node_class *c, const int *sets, const ways **ret)
 {
-    if (2 * r->nmemo >= r->cap_memo) MW_TRY(grow_memo(r));
     int nin = reshard_nin(r, i);
     uint64_t hash = mw__hash((uint64_t)c->number, sets, (size_t)nin * sizeof *sets);
-    uint64_t at = hash % (uint64_t)r->cap_memo;
-    for (; r->memo[at]; at = (at + 1) % (uint64_t)r->cap_memo)
-        if (r->memo[at]->hash == hash && r->memo[at]->class == c &&
-            memcmp(r->memo[at]->set, sets, (size_t)nin * sizeof *sets) == 0) {
-            *ret = &r->memo[at]->ways;
+    for (mw_found *k = NULL; (k = mw__lookup_next(&r->ways_lookup, hash, k));) {
+        known_ways *known = k->item;
+        if (known->class == c && memcmp(known->set, sets, (size_t)nin * sizeof *sets) == 0) {
+            *ret = &known->ways;
             return MW_OK;
         }
+    }
     if (r->work > RESHARD_WORK) r->wide = false;
     known_ways *known = mw__arena_zalloc(&r->arena, sizeof *known);
     int *set = mw__arena_alloc(&r->arena, (size_t)(nin + 1) * sizeof *set);
     if (!known || !set) return MW_NOMEM();
     if (nin) memcpy(set, sets, (size_t)nin * sizeof *set);
-    *known = (known_ways){.hash = hash, .class = c, .set = set};
+    *known = (known_ways){.class = c, .set = set};
     MW_TRY(make_list(r, c, known));
-    r->memo[at] = known;
-    r->nmemo++;
+    mw_found *added = mw__lookup_add(&r->ways_lookup, hash);
+    if (!added) return MW_NOMEM();
+    added->item = known;
     *ret = &known->ways;
     return MW_OK;
 }

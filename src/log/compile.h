@@ -108,8 +108,7 @@ typedef struct cp_graph {
     int64_t nnode, cap_node;
     cp_edge *edge;
     int64_t nedge, cap_edge;
-    int *slot; /* hash table of newest nodes by name */
-    int64_t cap_slot, nslot;
+    mw_lookup newest; /* number of the newest node of a name */
     const char *source, *user;
     uint64_t hash; /* of what it says */
     bool tangents;
@@ -155,10 +154,7 @@ typedef struct cp_state {
     int64_t nwanted, cap_wanted;
     cp_moved *moved; /* compile_once.c */
     int64_t nmoved, cap_moved;
-    cp_unit *unit;
-    int64_t nunit, cap_unit;
-    cp_told *told;
-    int64_t ntold, cap_told;
+    mw_lookup unit, told;          /* cp_unit, cp_told */
     int serial[CP_STREAMS];        /* of programs without a compile id */
     int last_stage[CP_STREAMS][2]; /* by direction, of those */
     mw_draft *broken[CP_STREAMS];  /* a graph break, a recompilation: its lines go on */

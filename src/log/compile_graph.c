@@ -40,7 +40,7 @@ void mw__cp_graph_clear(cp_graph *g)
     cp_graph kept = *g;
     mw__arena_clear(&kept.arena);
     mw__str_clear(&kept.pending);
-    if (kept.slot) memset(kept.slot, 0, (size_t)kept.cap_slot * sizeof *kept.slot);
+    mw__lookup_clear(&kept.newest);
     *g = (cp_graph){.arena = kept.arena,
                     .made = true,
                     .direction = "",
@@ -48,8 +48,7 @@ void mw__cp_graph_clear(cp_graph *g)
                     .cap_node = kept.cap_node,
                     .edge = kept.edge,
                     .cap_edge = kept.cap_edge,
-                    .slot = kept.slot,
-                    .cap_slot = kept.cap_slot,
+                    .newest = kept.newest,
                     .pending = kept.pending};
 }
 
@@ -58,7 +57,7 @@ void mw__cp_graph_free(cp_graph *g)
     if (!g || !g->made) return;
     mw__free(g->node, (size_t)g->cap_node * sizeof *g->node);
     mw__free(g->edge, (size_t)g->cap_edge * sizeof *g->edge);
-    mw__free(g->slot, (size_t)g->cap_slot * sizeof *g->slot);
+    mw__lookup_done(&g->newest);
     mw__str_done(&g->pending);
     mw__arena_done(&g->arena);
 }
@@ -68,39 +67,21 @@ void mw__cp_graph_free(cp_graph *g)
 
 static uint64_t name_hash(const char *name, int length)
 {
-    return mw__hash(5, name, (size_t)length) | 1;
-}
-
-/* The slot of a name: its own, or the free one where it would stand. */
-static int64_t slot_of(const cp_graph *g, uint64_t hash)
-{
-    int64_t at = (int64_t)(hash >> 1) & (g->cap_slot - 1);
-    while (g->slot[at] && g->node[g->slot[at] - 1].hash != hash)
-        at = (at + 1) & (g->cap_slot - 1);
-    return at;
+    return mw__hash(5, name, (size_t)length);
 }
 
 int mw__cp_find(const cp_graph *g, const char *name, int length)
 {
-    return g->cap_slot ? g->slot[slot_of(g, name_hash(name, length))] - 1 : -1;
+    const mw_found *i = mw__lookup_next(&g->newest, name_hash(name, length), NULL);
+    return i ? (int)i->number : -1;
 }
 
 static mw_status bind(cp_graph *g, int node)
 {
-    if ((g->nslot + 1) * 2 > g->cap_slot) {
-        int64_t cap = g->cap_slot ? g->cap_slot * 2 : 256;
-        int *table = mw__zalloc((size_t)cap * sizeof *table), *old = g->slot;
-        if (!table) return MW_NOMEM();
-        int64_t old_cap = g->cap_slot;
-        g->slot = table;
-        g->cap_slot = cap;
-        for (int64_t i = 0; i < old_cap; i++)
-            if (old[i]) g->slot[slot_of(g, g->node[old[i] - 1].hash)] = old[i];
-        mw__free(old, (size_t)old_cap * sizeof *old);
-    }
-    int64_t at = slot_of(g, g->node[node].hash);
-    g->nslot += g->slot[at] == 0;
-    g->slot[at] = node + 1;
+    mw_found *i = mw__lookup_next(&g->newest, g->node[node].hash, NULL);
+    if (!i) i = mw__lookup_add(&g->newest, g->node[node].hash);
+    if (!i) return MW_NOMEM();
+    i->number = node;
     return MW_OK;
 }
 

@@ -18,22 +18,20 @@ struct cp_moved {
     int64_t next;              /* in its chain, or -1 */
 };
 
-struct cp_unit { /* of a hash table */
-    uint64_t hash;
+struct cp_unit {
     int64_t head, tail, cursor;
     unsigned settled; /* stages whose graph has withdrawn what it does without */
 };
 
 struct cp_told {
-    uint64_t hash;
     int64_t first, end; /* entries */
 };
 
 void mw__cp_once_free(cp_state *s)
 {
     mw__free(s->moved, (size_t)s->cap_moved * sizeof *s->moved);
-    mw__free(s->unit, (size_t)s->cap_unit * sizeof *s->unit);
-    mw__free(s->told, (size_t)s->cap_told * sizeof *s->told);
+    mw__lookup_done(&s->unit);
+    mw__lookup_done(&s->told);
 }
 
 static uint64_t bit_of(const cp_here *h)
@@ -44,35 +42,25 @@ static uint64_t bit_of(const cp_here *h)
 /* ---- whole graphs ------------------------------------------------------------------------------
  */
 
-/* The slot of a graph; *ret_new where it was not there. -1 without memory. */
-static int64_t told_slot(cp_here *h, uint64_t hash, bool *ret_new)
+/* What is known of that hash, a new one where it is the first time; NULL: no memory. */
+static void *known_of(cp_here *h, mw_lookup *known, uint64_t hash, size_t size, bool *ret_new)
 {
-    cp_state *s = h->s;
-    if ((s->ntold + 1) * 2 > s->cap_told) {
-        int64_t cap = s->cap_told ? s->cap_told * 2 : 64;
-        cp_told *table = mw__zalloc((size_t)cap * sizeof *table);
-        if (!table) {
-            h->e->failed = true;
-            return -1;
-        }
-        for (int64_t i = 0; i < s->cap_told; i++) {
-            if (!s->told[i].hash) continue;
-            int64_t at = (int64_t)(s->told[i].hash >> 1) & (cap - 1);
-            while (table[at].hash)
-                at = (at + 1) & (cap - 1);
-            table[at] = s->told[i];
-        }
-        mw__free(s->told, (size_t)s->cap_told * sizeof *s->told);
-        s->told = table;
-        s->cap_told = cap;
+    mw_found *i = mw__lookup_next(known, hash, NULL);
+    *ret_new = !i;
+    if (i) return i->item;
+    void *made = mw__arena_zalloc(mw__explain_arena(h->e), size);
+    i = made ? mw__lookup_add(known, hash) : NULL;
+    if (!i) {
+        h->e->failed = true;
+        return NULL;
     }
-    int64_t at = (int64_t)(hash >> 1) & (s->cap_told - 1);
-    while (s->told[at].hash && s->told[at].hash != hash)
-        at = (at + 1) & (s->cap_told - 1);
-    *ret_new = s->told[at].hash == 0;
-    if (*ret_new) s->ntold++;
-    s->told[at].hash = hash;
-    return at;
+    i->item = made;
+    return made;
+}
+
+static cp_told *told_of(cp_here *h, uint64_t hash, bool *ret_new)
+{
+    return known_of(h, &h->s->told, hash, sizeof(cp_told), ret_new);
 }
 
 bool mw__cp_told_before(cp_here *h, uint64_t *ret_hash)
@@ -80,11 +68,11 @@ bool mw__cp_told_before(cp_here *h, uint64_t *ret_hash)
     cp_graph *g = h->g;
     uint64_t hash = mw__hash(g->hash, g->unit, strlen(g->unit));
     bool fresh;
-    *ret_hash = mw__hash(hash, &g->stage, sizeof g->stage) | 1;
-    int64_t at = told_slot(h, *ret_hash, &fresh);
-    if (at < 0 || fresh) return false;
+    *ret_hash = mw__hash(hash, &g->stage, sizeof g->stage);
+    const cp_told *told = told_of(h, *ret_hash, &fresh);
+    if (!told || fresh) return false;
     mw_line line = {.number = h->line->number, .rank = g->rank, .text = "", .raw = ""};
-    for (int64_t i = h->s->told[at].first; i < h->s->told[at].end; i++)
+    for (int64_t i = told->first; i < told->end; i++)
         mw__draft_again(h->e->entry[i], &line);
     return true;
 }
@@ -97,28 +85,26 @@ bool mw__cp_other_rank(cp_here *h, int collectives)
     } of = {(int)g->stage, collectives};
     uint64_t hash = mw__hash(13, &of, sizeof of);
     hash = mw__hash(hash, g->unit, strlen(g->unit));
-    hash = mw__hash(hash, g->direction, strlen(g->direction)) | 1;
+    hash = mw__hash(hash, g->direction, strlen(g->direction));
     bool fresh;
-    int64_t at = told_slot(h, hash, &fresh);
-    if (at < 0) return false;
-    const mw_entry *before = fresh ? NULL : &h->e->entry[h->s->told[at].first]->entry;
+    cp_told *told = told_of(h, hash, &fresh);
+    if (!told) return false;
+    const mw_entry *before = fresh ? NULL : &h->e->entry[told->first]->entry;
     uint64_t bit = g->rank >= 0 && g->rank < 64 ? UINT64_C(1) << g->rank : 0;
     if (!before || !bit || !before->ranks || (before->ranks & bit)) {
-        h->s->told[at].first = h->e->nentry; /* of the entry that the caller makes */
+        told->first = h->e->nentry; /* of the entry that the caller makes */
         return false;
     }
     mw_line line = {.number = h->line->number, .rank = g->rank, .text = "", .raw = ""};
-    mw__draft_again(h->e->entry[h->s->told[at].first], &line);
+    mw__draft_again(h->e->entry[told->first], &line);
     return true;
 }
 
 void mw__cp_told_add(cp_here *h, uint64_t hash, int64_t first, int64_t end)
 {
     bool fresh;
-    int64_t at = told_slot(h, hash, &fresh);
-    if (at < 0) return;
-    h->s->told[at].first = first;
-    h->s->told[at].end = end;
+    cp_told *told = told_of(h, hash, &fresh);
+    if (told) *told = (cp_told){first, end};
 }
 
 /* ---- movements ---------------------------------------------------------------------------------
@@ -126,35 +112,12 @@ void mw__cp_told_add(cp_here *h, uint64_t hash, int64_t first, int64_t end)
 
 static cp_unit *unit_of(cp_here *h, const char *direction)
 {
-    cp_state *s = h->s;
     uint64_t hash = mw__hash(11, h->g->unit, strlen(h->g->unit));
-    hash = mw__hash(hash, direction, strlen(direction)) | 1;
-    if ((s->nunit + 1) * 2 > s->cap_unit) {
-        int64_t cap = s->cap_unit ? s->cap_unit * 2 : 64;
-        cp_unit *table = mw__zalloc((size_t)cap * sizeof *table);
-        if (!table) {
-            h->e->failed = true;
-            return NULL;
-        }
-        for (int64_t i = 0; i < s->cap_unit; i++) {
-            if (!s->unit[i].hash) continue;
-            int64_t at = (int64_t)(s->unit[i].hash >> 1) & (cap - 1);
-            while (table[at].hash)
-                at = (at + 1) & (cap - 1);
-            table[at] = s->unit[i];
-        }
-        mw__free(s->unit, (size_t)s->cap_unit * sizeof *s->unit);
-        s->unit = table;
-        s->cap_unit = cap;
-    }
-    int64_t at = (int64_t)(hash >> 1) & (s->cap_unit - 1);
-    while (s->unit[at].hash && s->unit[at].hash != hash)
-        at = (at + 1) & (s->cap_unit - 1);
-    if (!s->unit[at].hash) {
-        s->unit[at] = (cp_unit){.hash = hash, .head = -1, .tail = -1, .cursor = -1};
-        s->nunit++;
-    }
-    return &s->unit[at];
+    bool fresh;
+    cp_unit *u =
+        known_of(h, &h->s->unit, mw__hash(hash, direction, strlen(direction)), sizeof *u, &fresh);
+    if (u && fresh) *u = (cp_unit){.head = -1, .tail = -1, .cursor = -1};
+    return u;
 }
 
 static bool fits(const cp_moved *m, const cp_call *c, uint64_t bit, cp_stage stage)

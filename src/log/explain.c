@@ -57,7 +57,7 @@ void mw_explain_free(mw_explain *e)
     for (int i = 0; i < READERS; i++)
         if (e->state[i] && readers[i]->done) readers[i]->done(e->state[i]);
     mw__free(e->entry, (size_t)e->cap_entry * sizeof *e->entry);
-    mw__free(e->seen, (size_t)e->cap_seen * sizeof *e->seen);
+    mw__lookup_done(&e->seen);
     mw__lockstep_free(e->lockstep);
     mw__str_done(&e->partial);
     mw__str_done(&e->cleaned);
@@ -71,43 +71,21 @@ void mw_explain_free(mw_explain *e)
 /* ---- lines told before -------------------------------------------------------------------------
  */
 
-/* Keys are odd, so their lowest bit tells nothing. `cap` is a power of two. */
-static int64_t slot(uint64_t hash, int64_t cap)
+static const seen *find_seen(const mw_explain *e, uint64_t key)
 {
-    return (int64_t)(hash >> 1) & (cap - 1);
+    const mw_found *i = mw__lookup_next(&e->seen, key, NULL);
+    return i ? i->item : NULL;
 }
 
-static seen *find_seen(mw_explain *e, uint64_t hash)
+/* Where a line of that key is known (another reader was open then) that one stays. */
+static mw_status add_seen(mw_explain *e, uint64_t key, seen s)
 {
-    if (!e->cap_seen) return NULL;
-    for (int64_t at = slot(hash, e->cap_seen);; at = (at + 1) & (e->cap_seen - 1)) {
-        if (e->seen[at].hash == hash) return &e->seen[at];
-        if (e->seen[at].hash == 0) return NULL;
-    }
-}
-
-static mw_status add_seen(mw_explain *e, const seen *s)
-{
-    if ((e->nseen + 1) * 2 > e->cap_seen) {
-        int64_t cap = e->cap_seen ? e->cap_seen * 2 : 1024;
-        seen *table = mw__zalloc((size_t)cap * sizeof *table);
-        if (!table) return MW_NOMEM();
-        for (int64_t i = 0; i < e->cap_seen; i++) {
-            if (!e->seen[i].hash) continue;
-            int64_t at = slot(e->seen[i].hash, cap);
-            while (table[at].hash)
-                at = (at + 1) & (cap - 1);
-            table[at] = e->seen[i];
-        }
-        mw__free(e->seen, (size_t)e->cap_seen * sizeof *e->seen);
-        e->seen = table;
-        e->cap_seen = cap;
-    }
-    int64_t at = slot(s->hash, e->cap_seen);
-    while (e->seen[at].hash)
-        at = (at + 1) & (e->cap_seen - 1);
-    e->seen[at] = *s;
-    e->nseen++;
+    if (find_seen(e, key)) return MW_OK;
+    seen *kept = mw__arena_alloc(&e->arena, sizeof *kept);
+    mw_found *added = kept ? mw__lookup_add(&e->seen, key) : NULL;
+    if (!added) return MW_NOMEM();
+    *kept = s;
+    added->item = kept;
     return MW_OK;
 }
 
@@ -189,8 +167,7 @@ static mw_status offer(mw_explain *e, const mw_line *line, uint64_t key)
         if (i != e->open) MW_TRY(close_reader(e, i));
         e->open = i;
         if (readers[i]->repeats && !e->once) {
-            seen s = {key, before, e->nentry, i};
-            MW_TRY(add_seen(e, &s));
+            MW_TRY(add_seen(e, key, (seen){before, e->nentry, i}));
         }
         return MW_OK;
     }
@@ -207,7 +184,7 @@ static mw_status read_line(mw_explain *e, const char *raw, int64_t length)
     if (line.length == 0) return MW_OK;
     uint64_t own = mw__hash(1, line.text, (size_t)line.length);
     uint64_t *before = e->before[stream_of(&line)];
-    uint64_t key = mw__hash(own, before, sizeof e->before[0]) | 1;
+    uint64_t key = mw__hash(own, before, sizeof e->before[0]);
     before[0] = before[1];
     before[1] = own;
     const seen *s = find_seen(e, key);

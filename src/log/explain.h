@@ -2,6 +2,7 @@
 #ifndef LOG_EXPLAIN_H
 #define LOG_EXPLAIN_H
 
+#include "base/lookup.h"
 #include "log/lockstep.h"
 #include "log/log.h"
 
@@ -29,8 +30,6 @@ struct mw_draft {
 
 /* A line that was read once: the entries that it made. */
 typedef struct seen {
-    uint64_t
-        hash; /* of the cleaned text and the two lines before it of that rank; 0: an empty slot */
     int64_t first, end;
     int reader;
 } seen;
@@ -55,9 +54,8 @@ struct mw_explain {
     uint64_t missing_seen[MISSING_SLOTS]; /* hashes of these sentences; 0: an empty slot */
     int64_t nmissing;
     int64_t unread[1000], nunread;
-    lockstep *lockstep; /* what ranks tell in which order; NULL: nothing yet */
-    seen *seen;
-    int64_t nseen, cap_seen;
+    lockstep *lockstep;    /* what ranks tell in which order; NULL: nothing yet */
+    mw_lookup seen;        /* seen, by the cleaned text and the two lines before it of that rank */
     struct hlo_memo *memo; /* of shardings (hlo_memo.c); in the arena */
 };
 

@@ -86,7 +86,6 @@ typedef struct hang_group {
 } hang_group;
 
 typedef struct hang_comm { /* a communicator of one process */
-    uint64_t key;          /* host, process and address; 0: an empty slot */
     int32_t group, rank;   /* rank -1: no INIT line */
 } hang_comm;
 
@@ -97,10 +96,9 @@ typedef struct hang_state {
     int64_t cap_key;
     hang_event *event; /* [HANG_EVENTS * 2], by hash */
     int64_t nevent;
-    hang_post *spare; /* of numbers that left the board */
-    bool dropped;     /* something did not fit on the board */
-    hang_comm *comm;
-    int64_t ncomm, cap_comm;
+    hang_post *spare;             /* of numbers that left the board */
+    bool dropped;                 /* something did not fit on the board */
+    mw_lookup comm;               /* hang_comm, by host, process and address */
     struct hang_pending *pending; /* time-outs whose group the next line names */
     struct {
         uint64_t hash;

@@ -75,36 +75,22 @@ static const char *process_of(const hang_here *h, const char *nccl)
 static uint64_t comm_key(const hang_here *h, const char *process, uint64_t address)
 {
     int64_t key[2] = {(int64_t)address, h->line->rank};
-    return mw__hash(mw__hash(11, process, strlen(process)), key, sizeof key) | 1;
+    return mw__hash(mw__hash(11, process, strlen(process)), key, sizeof key);
 }
 
-static hang_comm *comm_at(hang_state *s, uint64_t key)
+/* That of the key, a new one where it is the first time; NULL: no memory. */
+static hang_comm *comm_of(hang_here *h, uint64_t key)
 {
-    for (int64_t i = (int64_t)(key >> 1) & (s->cap_comm - 1);; i = (i + 1) & (s->cap_comm - 1))
-        if (s->comm[i].key == key || s->comm[i].key == 0) return &s->comm[i];
-}
-
-static hang_comm *find_comm(hang_here *h, uint64_t key)
-{
-    hang_state *s = h->s;
-    if ((s->ncomm + 1) * 2 > s->cap_comm) {
-        hang_comm *old = s->comm;
-        int64_t had = s->cap_comm;
-        hang_comm *table = mw__zalloc((size_t)(had ? had * 2 : 64) * sizeof *table);
-        if (!table) {
-            h->e->failed = true;
-            return NULL;
-        }
-        s->comm = table;
-        s->cap_comm = had ? had * 2 : 64;
-        for (int64_t i = 0; i < had; i++)
-            if (old[i].key) *comm_at(s, old[i].key) = old[i];
-        mw__free(old, (size_t)had * sizeof *old);
+    mw_found *i = mw__lookup_next(&h->s->comm, key, NULL);
+    if (i) return i->item;
+    hang_comm *c = mw__arena_alloc(&h->e->arena, sizeof *c);
+    i = c ? mw__lookup_add(&h->s->comm, key) : NULL;
+    if (!i) {
+        h->e->failed = true;
+        return NULL;
     }
-    hang_comm *c = comm_at(s, key);
-    if (c->key) return c;
-    s->ncomm++;
-    *c = (hang_comm){key, -1, -1};
+    *c = (hang_comm){-1, -1};
+    i->item = c;
     return c;
 }
 
@@ -142,7 +128,7 @@ static bool init_line(hang_here *h, const char *text, const char *process)
         return false;
     (void)mw__hang_hex(text, "commId ", &id);
     uint64_t key = comm_key(h, process, address);
-    hang_comm *c = find_comm(h, key);
+    hang_comm *c = comm_of(h, key);
     if (!c) return true;
     if (strstr(text, "Destroy COMPLETE") || strstr(text, "Abort COMPLETE")) {
         bool gone = strstr(text, "Abort COMPLETE") != NULL;
@@ -246,7 +232,7 @@ static bool call_line(hang_here *h, const char *text, const char *process)
 {
     call c;
     if (!read_call(h, text, &c)) return false;
-    hang_comm *comm = find_comm(h, comm_key(h, process, c.comm));
+    hang_comm *comm = comm_of(h, comm_key(h, process, c.comm));
     if (!comm) return true;
     hang_group *g = comm->group >= 0 ? &h->s->group[comm->group] : group_of(h, c.nranks, 0);
     if (!g) return true;

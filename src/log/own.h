@@ -25,16 +25,6 @@ typedef struct own_mesh {
     int64_t line;
 } own_mesh;
 
-typedef struct own_slot {
-    uint64_t key; /* 0: empty */
-    void *value;
-} own_slot;
-
-typedef struct own_map {
-    own_slot *slot;
-    int64_t n, cap;
-} own_map;
-
 /* A value of a program. */
 typedef struct own_value {
     own_type type;
@@ -51,8 +41,8 @@ typedef struct own_pending {
 typedef struct own_state {
     own_mesh mesh[OWN_MESHES]; /* of the last plan or program; the first is that of most types */
     int nmesh;
-    own_map told;  /* events: hash -> mw_draft */
-    own_map value; /* values of programs: hash of function and name -> own_value */
+    mw_lookup told;  /* events: mw_draft by hash */
+    mw_lookup value; /* values of programs: own_value by the hash of function and name */
     int64_t functions, mesh_functions; /* seen; and when the meshes were stated */
     bool in_function, in_parameters;
     mw_str program;        /* its meshes, and the lines of the function so far */
@@ -86,8 +76,8 @@ bool mw__own_name(const char **at, const char **ret, int *ret_length); /* letter
 /* Copies without blanks at their ends: a piece, for the time of this line; a text, for good. */
 const char *mw__own_cut(const own_here *h, const char *at, int64_t length);
 const char *mw__own_keep(const own_here *h, const char *text);
-void *mw__own_map_get(const own_map *map, uint64_t key);
-void mw__own_map_put(const own_here *h, own_map *map, uint64_t key, void *value);
+void *mw__own_get(const mw_lookup *map, uint64_t key);
+void mw__own_put(const own_here *h, mw_lookup *map, uint64_t key, void *value);
 
 /* Step kinds of plans: is `name` one, and does it move bytes? The name is the table's own. */
 const char *mw__own_step(const char *name, int length, bool *ret_moves);

@@ -157,14 +157,14 @@ void mw__own_tell_event(const own_here *h, const own_event *v)
     mw_line line = *h->line;
     if (v->rank >= 0) line.rank = v->rank;
     uint64_t key = key_of(v);
-    mw_draft *d = mw__own_map_get(&h->state->told, key);
+    mw_draft *d = mw__own_get(&h->state->told, key);
     if (d) {
         mw__draft_again(d, &line);
         return;
     }
     d = v->move ? tell_move(h, &line, v) : tell_call(h, &line, v);
     if (d && v->last) mw__draft_last(d, v->last);
-    if (d) mw__own_map_put(h, &h->state->told, key, d);
+    if (d) mw__own_put(h, &h->state->told, key, d);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------

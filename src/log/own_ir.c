@@ -38,7 +38,7 @@ static void define(const own_here *h, const char *name, int length, const own_ty
     }
     *v = (own_value){*t, h->line->number};
     v->type.text = mw__own_keep(h, t->text);
-    mw__own_map_put(h, &h->state->value, mw__own_value_key(h, name, length), v);
+    mw__own_put(h, &h->state->value, mw__own_value_key(h, name, length), v);
 }
 
 /* ---- mesh and function ------------------------------------------------------------------------
@@ -176,7 +176,7 @@ static const own_value *operand(const own_here *h, mw_draft *d, const op_line *l
     for (int n = 0; n < NAMED && (at = memchr(at, '%', (size_t)(end - at))) != NULL; n++) {
         at++;
         if (!mw__own_name(&at, &name, &length)) continue;
-        const own_value *v = mw__own_map_get(&h->state->value, mw__own_value_key(h, name, length));
+        const own_value *v = mw__own_get(&h->state->value, mw__own_value_key(h, name, length));
         if (!first) first = v;
         const char *label = mw__explain_text(h->e, "operand %%%.*s", length, name);
         const char *from = v ? mw__explain_text(h->e, "line %lld", (long long)v->line) : NULL;

@@ -35,7 +35,7 @@ static bool is_open(const mw_ssa *v)
 
 static const own_value *known(const own_here *h, const mw_ssa *v)
 {
-    return mw__own_map_get(&h->state->value, mw__own_value_key(h, v->name, (int)strlen(v->name)));
+    return mw__own_get(&h->state->value, mw__own_value_key(h, v->name, (int)strlen(v->name)));
 }
 
 typedef struct gap {

@@ -74,35 +74,18 @@ const char *mw__own_step(const char *name, int length, bool *ret_moves)
 /* ---- the map ---------------------------------------------------------------------------------
  */
 
-static own_slot *slot_of(own_slot *slot, int64_t cap, uint64_t key)
+void *mw__own_get(const mw_lookup *map, uint64_t key)
 {
-    int64_t at = (int64_t)(key % (uint64_t)cap);
-    while (slot[at].key && slot[at].key != key)
-        at = (at + 1) % cap;
-    return &slot[at];
+    const mw_found *i = mw__lookup_next(map, key, NULL);
+    return i ? i->item : NULL;
 }
 
-void *mw__own_map_get(const own_map *map, uint64_t key)
+void mw__own_put(const own_here *h, mw_lookup *map, uint64_t key, void *value)
 {
-    return map->cap ? slot_of(map->slot, map->cap, key | 1)->value : NULL;
-}
-
-void mw__own_map_put(const own_here *h, own_map *map, uint64_t key, void *value)
-{
-    if ((map->n + 1) * 2 > map->cap) {
-        int64_t cap = map->cap ? map->cap * 2 : 64;
-        own_slot *grown = mw__zalloc((size_t)cap * sizeof *grown);
-        if (!grown) {
-            h->e->failed = true;
-            return;
-        }
-        for (int64_t i = 0; i < map->cap; i++)
-            if (map->slot[i].key) *slot_of(grown, cap, map->slot[i].key) = map->slot[i];
-        mw__free(map->slot, (size_t)map->cap * sizeof *map->slot);
-        map->slot = grown;
-        map->cap = cap;
-    }
-    own_slot *slot = slot_of(map->slot, map->cap, key | 1);
-    map->n += slot->key == 0;
-    *slot = (own_slot){key | 1, value};
+    mw_found *i = mw__lookup_next(map, key, NULL);
+    if (!i) i = mw__lookup_add(map, key);
+    if (i)
+        i->item = value;
+    else
+        h->e->failed = true;
 }

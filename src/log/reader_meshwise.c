@@ -38,8 +38,8 @@ static void done(void *state)
     for (int i = 0; i < s->nmesh; i++)
         mw_mesh_unref(s->mesh[i].mesh);
     mw__str_done(&s->program);
-    mw__free(s->told.slot, (size_t)s->told.cap * sizeof *s->told.slot);
-    mw__free(s->value.slot, (size_t)s->value.cap * sizeof *s->value.slot);
+    mw__lookup_done(&s->told);
+    mw__lookup_done(&s->value);
 }
 
 const mw_reader_kind mw_reader_meshwise = {
