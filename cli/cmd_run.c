@@ -315,9 +315,10 @@ static int print_json(const run_state *r)
     if (o && r->compiled.compilations)
         (void)json_object_set_new(
             o, "compiled",
-            json_pack("{s:i, s:f, s:i, s:i, s:I}", "compilations", r->compiled.compilations,
+            json_pack("{s:i, s:f, s:i, s:i, s:I, s:I}", "compilations", r->compiled.compilations,
                       "last_seconds", r->compiled.seconds, "nodes", r->compiled.nodes, "steps",
-                      r->compiled.steps, "arena_bytes", (json_int_t)r->compiled.arena_bytes));
+                      r->compiled.steps, "arena_bytes", (json_int_t)r->compiled.arena_bytes,
+                      "frozen_bytes", (json_int_t)r->compiled.frozen_bytes));
     return cli_print(s->args, o, 0);
 }
 

@@ -208,6 +208,7 @@ mw_status llama_compile(llama *m, int on)
         const int64_t id = 0;
         mw_tensor *in[2];
         status = mw_compile("next", llama_next_function, m, 2, 1, &m->compiled);
+        if (status == MW_OK) status = mw_compiled_freeze(m->compiled); /* the weights stay */
         mw_scope_begin("compile"); /* what serves every token of decoding */
         next_inputs(m, &id, 1, in);
         if (status == MW_OK) status = mw_compiled_prepare(m->compiled, in);

@@ -170,6 +170,14 @@ MW_API MW_NODISCARD mw_status mw_compile(const char *name, mw_function f, void *
                                          int nout, mw_compiled **ret);
 MW_API void mw_compiled_free(mw_compiled *compiled); /* NULL is fine */
 
+/* From now on tensors from outside that the function reads and does not write are frozen: they keep
+ * their values for as long as it lives, and ops that would write into them fail with MW_ERR_ARG
+ * (through mw_local_data and mw_to_local they must not be written either). What follows from their
+ * values is then made once: a weight matrix whose values have an exact form in fewer bytes (4 or 8
+ * bits a value in blocks, bf16, f16) is read in that form where there are few rows. Results have
+ * the same bits. Before the first call; MW_ERR_ARG later. Local. */
+MW_API MW_NODISCARD mw_status mw_compiled_freeze(mw_compiled *compiled);
+
 /* Calls it: `nout` results, tensors of the current scope whose values stay what they are.
  * Fails: what capturing and running fail with; MW_ERR_COMM on every rank where ranks have compiled
  * different programs. Collective. */
@@ -184,11 +192,12 @@ MW_API MW_NODISCARD mw_status mw_compiled_prepare_at(mw_site site, mw_compiled *
 #define mw_compiled_prepare(...) mw_compiled_prepare_at(MW_SITE(#__VA_ARGS__), __VA_ARGS__)
 
 typedef struct mw_compiled_facts {
-    int compilations;    /* so far */
-    const char *why;     /* what made the last one necessary: "input 0 was f32[4], is f32[5]" */
-    double seconds;      /* that the last one took */
-    int nodes, steps;    /* of the program; what of it takes a step when it runs */
-    int64_t arena_bytes; /* of this rank: all that its own values ever need at once */
+    int compilations;     /* so far */
+    const char *why;      /* what made the last one necessary: "input 0 was f32[4], is f32[5]" */
+    double seconds;       /* that the last one took */
+    int nodes, steps;     /* of the program; what of it takes a step when it runs */
+    int64_t arena_bytes;  /* of this rank: all that its own values ever need at once */
+    int64_t frozen_bytes; /* of this rank: what was made of frozen tensors */
 } mw_compiled_facts;
 MW_API mw_compiled_facts mw_compiled_facts_get(const mw_compiled *compiled); /* Local */
 MW_API mw_graph *

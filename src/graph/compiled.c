@@ -1,6 +1,7 @@
 /* Functions that run as programs: captured on first use, kept by the types of what they are called
  * with, checked on every call. */
 #include "graph/capture.h"
+#include "graph/frozen.h"
 #include "graph/passes.h"
 #include "graph/program.h"
 
@@ -37,6 +38,7 @@ struct mw_compiled {
     int nin, nout;
     version *version; /* the last used first */
     int nversion, compilations;
+    mw_frozen *frozen; /* NULL: tensors from outside may be written */
     char why[512];
     double seconds;
 };
@@ -179,7 +181,8 @@ static mw_status compile(mw_compiled *c, mw_rank *rank, mw_site site, mw_tensor 
     MW_TRY(keep_inputs(c, v, in));
     v->nodes = v->graph->nnode;
     MW_TRY(mw_graph_pass(v->graph, "all"));
-    return mw__program_new(rank, v->graph, in, c->nin, &v->program);
+    MW_TRY(mw__program_new(rank, v->graph, in, c->nin, &v->program));
+    return c->frozen ? mw__program_freeze(v->program, c->frozen) : MW_OK;
 }
 
 /* Do all ranks have the same program? By a hash of its text, before anything of it moves. */
@@ -253,6 +256,15 @@ mw_status mw_compile(const char *name, mw_function f, void *user, int nin, int n
     return MW_OK;
 }
 
+mw_status mw_compiled_freeze(mw_compiled *c)
+{
+    if (c->frozen) return MW_OK;
+    if (c->version)
+        return MW_FAIL(MW_ERR_ARG, "%s: to be frozen, a function must not have been compiled yet",
+                       c->name);
+    return mw__frozen_new(&c->frozen);
+}
+
 void mw_compiled_free(mw_compiled *c)
 {
     if (!c) return;
@@ -261,6 +273,7 @@ void mw_compiled_free(mw_compiled *c)
         c->version = v->next;
         free_version(c, v);
     }
+    mw__frozen_free(c->frozen);
     mw__free(c, sizeof *c);
 }
 
@@ -327,7 +340,8 @@ mw_compiled_facts mw_compiled_facts_get(const mw_compiled *c)
                                .seconds = c->seconds,
                                .nodes = v ? (int)v->nodes : 0,
                                .steps = v ? mw__program_steps(v->program) : 0,
-                               .arena_bytes = v ? mw__program_bytes(v->program) : 0};
+                               .arena_bytes = v ? mw__program_bytes(v->program) : 0,
+                               .frozen_bytes = c->frozen ? mw__frozen_bytes(c->frozen) : 0};
 }
 
 mw_graph *mw_compiled_graph(const mw_compiled *c)

@@ -6,6 +6,7 @@
 #include "run/run.h"
 
 typedef struct mw_program mw_program;
+typedef struct mw_frozen mw_frozen; /* graph/frozen.h */
 
 /* Makes `graph`, which must be placed, ready. The graph must outlive the program; `input` are the
  * tensors that stand for its parameters (those without a bound tensor), whose types it is made for.

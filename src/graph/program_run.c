@@ -31,8 +31,10 @@ static mw_status run_kernel(mw_rank *rank, mw_program *p, run_step *s)
     if (MW_UNLIKELY(rank->options->sink != NULL)) mw__account_call(rank, call);
     for (int i = 0; i < s->nin; i++)
         call->in[i].data = p->place[s->in[i]].handle->local.data;
-    if (call->in_place) /* its result is its operand */
+    if (call->in_place) { /* its result is its operand */
+        MW_TRY(mw__writable(call->name, p->place[s->in[0]].handle));
         set_memory(p->place[s->out[0]].handle, p->place[s->in[0]].handle, 0);
+    }
     for (int i = 0; i < s->nout; i++)
         call->out[i].data = p->place[s->out[i]].handle->local.data;
     if (rank->fake) return MW_OK;

@@ -24,12 +24,28 @@ typedef struct mw__gemv {
 
 typedef void mw__gemv_fn(const mw__gemv *g);
 
+/* Values of a row as base + q * step, exact in f32 with or without FMA. Those of a block4: the low
+ * halves of the bytes are the first MW_BLOCK / 2. */
+enum { MW_BLOCK = 32 };
+typedef struct mw__block4 {
+    float step, base;
+    uint8_t q[MW_BLOCK / 2];
+} mw__block4;
+typedef struct mw__block8 {
+    float step, base;
+    uint8_t q[MW_BLOCK];
+} mw__block8;
+
 /* Weights that the kernels read as they are. */
 typedef enum mw__gemv_type {
     MW_GEMV_F32,
     MW_GEMV_BF16,
     MW_GEMV_F16,
     MW_GEMV_F64,
+    MW_GEMV_PLAIN, /* how many there are of those before, whose weights are elements */
+    MW_GEMV_BLOCK4 =
+        MW_GEMV_PLAIN, /* dot alone: k in blocks of MW_BLOCK, the last of which may be cut */
+    MW_GEMV_BLOCK8,
     MW_GEMV_TYPES
 } mw__gemv_type;
 

@@ -7,6 +7,43 @@
 #define VF_OP(name) vf_##name
 #define VD_OP(name) vd_##name
 
+/* G(what), from G(what_all), which takes the number of rows. */
+#if MW_VEC != 0
+/* A function per number of rows, so that the accumulators of each are registers. */
+#define GEMV_ROWS(what, rows)                                  \
+    VEC_TARGET static void G(what##_##rows)(const mw__gemv *g) \
+    {                                                          \
+        G(what##_all)(g, rows);                                \
+    }
+#define GEMV_BY_ROWS(what)                                                                        \
+    GEMV_ROWS(what, 1)                                                                            \
+    GEMV_ROWS(what, 2)                                                                            \
+    GEMV_ROWS(what, 3)                                                                            \
+    GEMV_ROWS(what, 4)                                                                            \
+    GEMV_ROWS(what, 5)                                                                            \
+    GEMV_ROWS(what, 6)                                                                            \
+    GEMV_ROWS(what, 7)                                                                            \
+    static void G(what)(const mw__gemv *g)                                                        \
+    {                                                                                             \
+        static mw__gemv_fn *const by_rows[MW_GEMV_ROWS] = {G(what##_1), G(what##_2), G(what##_3), \
+                                                           G(what##_4), G(what##_5), G(what##_6), \
+                                                           G(what##_7)};                          \
+        by_rows[g->m - 1](g);                                                                     \
+    }
+#else
+/* Plain C has too few registers for more than one row at a time. */
+#define GEMV_BY_ROWS(what)                        \
+    static void G(what)(const mw__gemv *g)        \
+    {                                             \
+        mw__gemv one = *g;                        \
+        for (int i = 0; i < g->m; i++) {          \
+            one.x = (const T *)g->x + i * g->ldx; \
+            one.y = (T *)g->y + i * g->ldy;       \
+            G(what##_all)(&one, 1);               \
+        }                                         \
+    }
+#endif
+
 #define G(name)    f32_##name
 #define T          float
 #define W          float
@@ -46,6 +83,18 @@
 #define WLOAD      vd_load
 #define WLOAD_PART vd_load_part
 #include "ops/gemv_body.h"
+
+#define G(name)        block4_##name
+#define T              float
+#define BLOCK          mw__block4
+#define QLOAD(b, half) vf_load_u4((b)->q, half)
+#include "ops/gemv_block.h"
+
+#define G(name)        block8_##name
+#define T              float
+#define BLOCK          mw__block8
+#define QLOAD(b, half) vf_load_u8((b)->q + (half))
+#include "ops/gemv_block.h"
 
 /* ---- rows --------------------------------------------------------------------------------------
  */
@@ -125,7 +174,7 @@ VEC_TARGET static void row_affine(float *to, const float *x, float mean, float s
 
 const mw__row_kernels MW_VEC_TABLE = {
     .name = MW_VEC_NAME,
-    .dot = {f32_dot, bf16_dot, f16_dot, f64_dot},
+    .dot = {f32_dot, bf16_dot, f16_dot, f64_dot, block4_dot, block8_dot},
     .axpy = {f32_axpy, bf16_axpy, f16_axpy, f64_axpy},
     .softmax = row_softmax,
     .sum = row_sum,

@@ -6,6 +6,7 @@
 
 #include "ops/blas.h"
 #include "ops/gemv.h"
+#include "ops/narrow.h"
 
 /* Floats of a panel of b that is copied at a time: a megabyte stays in the second cache. */
 enum { PANEL = 1 << 18 };
@@ -162,6 +163,12 @@ static mw_status few_rows(const mw_product *p, mw_dtype dtype, mw_arena *scratch
     mw__gemv g = {(int)x.rows, w.cols,       w.rows, x.data,      x.row_stride,
                   w.data,      w.col_stride, y.data, y.row_stride};
     if (!dot) g.ldw = w.row_stride;
+    if (p->narrow && dtype == MW_DTYPE_f32) {
+        dot = true;
+        type = (int)p->narrow->type;
+        g.ldw = p->narrow->ld;
+        g.w = mw__narrow_at(p->narrow, p->narrow_at);
+    }
     (dot ? kernels->dot : kernels->axpy)[type](&g);
     return y.data == p->c.data ? MW_OK : finish(p, y, scratch);
 }
@@ -274,6 +281,7 @@ static mw_status run_here(const mw_product *p, mw_arena *scratch)
     flipped.a = mw__mat_flip(p->b);
     flipped.b = mw__mat_flip(p->a);
     flipped.c = mw__mat_flip(p->c);
+    flipped.narrow = NULL;
     return few_rows(&flipped, dtype, scratch);
 }
 

@@ -39,6 +39,8 @@ typedef struct mw_product {
     mw_mat a, b, c; /* [m, k] [k, n] [m, n] */
     double alpha, beta;
     int64_t int_alpha, int_beta;
+    const struct mw_narrow *narrow; /* b in fewer bytes (narrow.h): its columns as rows; or NULL */
+    int64_t narrow_at;              /* its row that is the first column of b */
 } mw_product;
 
 /* Fails: MW_ERR_NOMEM. What it puts into `scratch` is the caller's to clear. */

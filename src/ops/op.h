@@ -43,6 +43,8 @@ typedef struct mw_meta {
 
 struct mw_op;
 struct mw_interp;
+struct mw_mat;
+struct mw_narrow;
 typedef struct mw_call_args {
     const struct mw_op *op;
     int narg;
@@ -134,6 +136,7 @@ typedef struct mw_kernel_call {
     const mw_layout *const *in_layout;  /* [nin]; NULL entries or a NULL mesh: whole */
     const mw_layout *const *out_layout; /* [nout] */
     mw_arena *scratch;
+    const struct mw_narrow *narrow; /* the matrix of the op's `weight` in fewer bytes, or NULL */
 } mw_kernel_call;
 
 /* Global positions that this rank holds of dim `dim` of a tensor with `layout` (NULL: whole, of
@@ -165,6 +168,12 @@ typedef struct mw_op {
     const struct mw_op *in_place_of;
 
     mw_status (*kernel)(const mw_kernel_call *k);
+
+    /* The operand whose matrix the kernel reads once in this call, at the speed of memory, or -1;
+     * ret: the matrix, whose rows the kernel multiplies with the rows of the other. Where its
+     * values stay what they are, a compiled program gives it to the kernel in fewer bytes
+     * (narrow.h). */
+    int (*weight)(const mw_kernel_call *k, struct mw_mat *ret);
 
     /* An op whose result aliases its first operand has a view instead of a kernel: strides and data
      * of `out`, whose local shape is set, from `in`. MW_ERR_UNSUPPORTED: these strides need a copy

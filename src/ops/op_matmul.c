@@ -2,6 +2,7 @@
  * batch, and leaves the rest to matrix.c. What is added (self of addmm, the bias of linear) is a
  * term of its own in the rule: it is written to the result first, and the product is added to it.
  */
+#include "ops/gemv.h"
 #include "ops/matrix.h"
 #include "ops/op.h"
 #include "ops/refuses.h"
@@ -21,6 +22,7 @@ static mw_status no_bool(const mw_kernel_call *k)
 /* beta and alpha, where the op has them (`pos` >= 0: that of beta; alpha is the next). */
 static mw_status scale(const mw_kernel_call *k, int pos, mw_product *ret)
 {
+    *ret = (mw_product){.narrow = k->narrow};
     ret->alpha = pos >= 0 ? mw__arg_float(k->call, pos + 1, 1) : 1;
     ret->beta = pos >= 0 ? mw__arg_float(k->call, pos, 1) : 0;
     ret->int_alpha = 1, ret->int_beta = 0;
@@ -46,6 +48,17 @@ static void fill(const mw_view *to, const mw_view *from)
     for (int d = 0; d < to->ndim; d++)
         wide.stride[d] = d < lead || from->shape[d - lead] == 1 ? 0 : from->stride[d - lead];
     mw__view_copy(to, &wide);
+}
+
+/* The weight of a product of few rows with a matrix, whose flipped or own rows are read. */
+static int weight_of(const mw_kernel_call *k, int operand, bool flipped, mw_mat *ret)
+{
+    const mw_view *w = &k->in[operand];
+    if (w->ndim != 2) return -1;
+    *ret = mw__mat_of(w, 0);
+    if (flipped) *ret = mw__mat_flip(*ret);
+    bool few = mw__view_count(&k->out[0]) <= MW_GEMV_ROWS * ret->rows;
+    return few ? operand : -1;
 }
 
 /* `view` with all dims but the last as one. False where its strides do not allow that. */
@@ -135,6 +148,11 @@ static mw_status mm_kernel(const mw_kernel_call *k)
     return mw__product_run(&p, k->scratch);
 }
 
+static int mm_weight(const mw_kernel_call *k, mw_mat *ret)
+{
+    return weight_of(k, 1, true, ret);
+}
+
 const mw_op mw_op_mm = {
     .schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
     .rule = "self[m k], mat2[k n] -> [m n]",
@@ -143,6 +161,7 @@ const mw_op mw_op_mm = {
     .linear_in = MW_ARG(0) | MW_ARG(1),
     .same_dtype = MW_ARG(0) | MW_ARG(1),
     .kernel = mm_kernel,
+    .weight = mm_weight,
     .samples = "f32[4, 6], f32[6, 5]; f64[1, 9], f64[9, 3]; f32[12, 16], f32[16, 12]; "
                "bf16[3, 8], bf16[8, 4]; f16[9, 5], f16[5, 9]; i64[3, 4]<10, i64[4, 2]<10; "
                "f32[0, 4], f32[4, 3]; f32[2, 0], f32[0, 3]; f32[5, 3], f32[3, 1]",
@@ -160,6 +179,11 @@ static mw_status addmm_kernel(const mw_kernel_call *k)
     return mw__product_run(&p, k->scratch);
 }
 
+static int addmm_weight(const mw_kernel_call *k, mw_mat *ret)
+{
+    return weight_of(k, 2, true, ret);
+}
+
 const mw_op mw_op_addmm = {
     .schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "
               "Scalar alpha=1) -> Tensor",
@@ -170,6 +194,7 @@ const mw_op mw_op_addmm = {
     .same_dtype = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
     .refuses = MW_REFUSES_BIAS,
     .kernel = addmm_kernel,
+    .weight = addmm_weight,
     .samples =
         "f32[5], f32[4, 6], f32[6, 5]; f32[4, 5], f32[4, 6], f32[6, 5], beta=0.5, alpha=2; "
         "f64[3, 1], f64[3, 7], f64[7, 2]; bf16[12], bf16[9, 8], bf16[8, 12]; "
@@ -246,6 +271,11 @@ static mw_status linear_kernel(const mw_kernel_call *k)
     return mw__product_run(&p, k->scratch);
 }
 
+static int linear_weight(const mw_kernel_call *k, mw_mat *ret)
+{
+    return weight_of(k, 1, false, ret);
+}
+
 const mw_op mw_op_linear = {
     .schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     .rule = "input[... k] weight[n k] + bias?[n] -> [... n]",
@@ -255,6 +285,7 @@ const mw_op mw_op_linear = {
     .same_dtype = MW_ARG(0) | MW_ARG(1) | MW_ARG(2),
     .refuses = MW_REFUSES_BIAS,
     .kernel = linear_kernel,
+    .weight = linear_weight,
     .samples = "f32[4, 6], f32[5, 6], f32[5]; f32[2, 3, 6], f32[8, 6]; f32[6], f32[5, 6], f32[5]; "
                "f64[2, 5, 3], f64[4, 3], f64[4]; bf16[2, 8], bf16[6, 8], bf16[6]; "
                "f16[9, 4], f16[9, 4]; f32[0, 6], f32[5, 6], f32[5]; f32[3, 0], f32[4, 0], f32[4]",
@@ -358,6 +389,11 @@ static mw_status matmul_kernel(const mw_kernel_call *k)
     return batches(&p, &a, &b, &c);
 }
 
+static int matmul_weight(const mw_kernel_call *k, mw_mat *ret)
+{
+    return weight_of(k, 1, true, ret);
+}
+
 const mw_op mw_op_matmul = {
     .schema = "aten::matmul(Tensor self, Tensor other) -> Tensor",
     .rule = "self[... m k], other[... k n] -> [... m n]",
@@ -368,6 +404,7 @@ const mw_op mw_op_matmul = {
     .same_dtype = MW_ARG(0) | MW_ARG(1),
     .factors = matmul_factors,
     .kernel = matmul_kernel,
+    .weight = matmul_weight,
     .samples = "f32[4, 6], f32[6, 5]; f32[6], f32[6]; f32[4, 6], f32[6]; f32[6], f32[6, 5]; "
                "f64[2, 3, 4], f64[4, 5]; f32[3, 4], f32[2, 4, 5]; f32[2, 1, 3, 4], f32[5, 4, 2]; "
                "f32[5], f32[2, 5, 3]; f32[2, 4, 5], f32[5]; bf16[2, 3, 4], bf16[2, 4, 3]; "

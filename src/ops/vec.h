@@ -31,6 +31,11 @@
 #define VEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Asks for memory that will be read soon, a page ahead. Processors fetch
+ * ahead by themselves, but stop at the end of a page, and where there is work to do for each line
+ * they see too few lines to keep the memory busy. */
+#define VEC_FETCH(at) __builtin_prefetch((const char *)(at) + 4096)
+
 #define VF_LANES 16
 #define VD_LANES 8
 
@@ -65,6 +70,23 @@ VEC_FN vf vf_load_f16(const uint16_t *at)
 {
     return (vf){_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)at)),
                 _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(at + 8)))};
+}
+VEC_FN vf vf_widen_u8(__m128i bytes)
+{
+    __m256i low = _mm256_cvtepu8_epi32(bytes);
+    __m256i high = _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(bytes, bytes));
+    return (vf){_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)};
+}
+VEC_FN vf vf_load_u8(const uint8_t *at)
+{
+    return vf_widen_u8(_mm_loadu_si128((const __m128i *)(const void *)at));
+}
+/* The low halves of 16 bytes (at_high 0), or the high ones. */
+VEC_FN vf vf_load_u4(const uint8_t *at, int at_high)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    if (at_high) bytes = _mm_srli_epi16(bytes, 4);
+    return vf_widen_u8(_mm_and_si128(bytes, _mm_set1_epi8(15)));
 }
 VEC_FN void vf_store(float *at, vf x)
 {
@@ -209,6 +231,14 @@ VEC_FN vf vf_load_bf16(const uint16_t *at)
 VEC_FN vf vf_load_f16(const uint16_t *at)
 {
     VEC_LANES(vf, VF_LANES, mw__f16_to_f32(at[l]));
+}
+VEC_FN vf vf_load_u8(const uint8_t *at)
+{
+    VEC_LANES(vf, VF_LANES, (float)at[l]);
+}
+VEC_FN vf vf_load_u4(const uint8_t *at, int at_high)
+{
+    VEC_LANES(vf, VF_LANES, (float)(at_high ? at[l] >> 4 : at[l] & 15));
 }
 VEC_FN void vf_store(float *at, vf x)
 {

@@ -229,7 +229,11 @@ mw_status mw__dispatch(mw_rank *rank, const mw_op *op, const mw_value *args, int
     if (MW_UNLIKELY(call->nout > cap))
         return MW_FAIL(MW_ERR_ARG, "%s gives %d tensors, and there is room for %d", call->name,
                        call->nout, cap);
-    mw_status status = MW_OK;
+    mw_status status = call->in_place ? mw__writable(call->name, k.operand[0]) : MW_OK;
+    if (MW_UNLIKELY(status != MW_OK)) { /* on every rank, and nothing has been done yet */
+        say_where(rank, op, &k);
+        return status;
+    }
     if (MW_UNLIKELY(++rank->usage.calls == rank->options->fail_op &&
                     rank->index == rank->options->fail_rank))
         status = mw__injected_failure(rank);

@@ -49,21 +49,30 @@ static mw_status run_view(mw_rank *rank, mw_call *call, mw_tensor *const *operan
     return MW_OK;
 }
 
-/* Writes into operand 0; where that had to be re-placed for the op, the result goes back to it. */
-static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *given,
-                              mw_tensor *const *operand, mw_tensor **out)
+mw_status mw__writable(const char *op, const mw_tensor *t)
 {
-    mw_tensor *target = operand[0];
-    if (MW_UNLIKELY(given[0]->apart)) {
+    if (MW_UNLIKELY(t->apart)) {
         mw_status status = MW_FAIL(MW_ERR_LAYOUT,
                                    "%s would write into a view that had to be moved: what it views "
                                    "would not change, though it does on one rank",
-                                   call->name);
+                                   op);
         mw__error_hint(
             "mark the tensor with mark_sharding so that the view needs no movement, or write "
             "through index_copy_ or where");
         return status;
     }
+    if (MW_LIKELY(!t->storage || !t->storage->frozen)) return MW_OK;
+    (void)MW_FAIL(MW_ERR_ARG, "%s would write into %s, which a compiled function has frozen", op,
+                  t->name ? t->name : "a tensor");
+    mw__error_hint("write before it is compiled, free the function first, or do not freeze it");
+    return MW_ERR_ARG;
+}
+
+/* Writes into operand 0; where that had to be re-placed for the op, the result goes back to it. */
+static mw_status run_in_place(mw_rank *rank, mw_call *call, mw_tensor *const *given,
+                              mw_tensor *const *operand, mw_tensor **out)
+{
+    mw_tensor *target = operand[0];
     if (!rank->fake) {
         MW_TRY(mw__comm_wait_readers(rank->comm, target->storage));
         call->out[0].data = target->local.data;

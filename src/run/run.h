@@ -312,6 +312,10 @@ MW_NODISCARD mw_status mw__parts_run(mw_rank *rank, const char *name, const mw_c
 /* The wrappers of meshwise/ops.h end here: one tensor out, or NULL. */
 mw_tensor *mw__call_op(mw_site site, const mw_op *op, const mw_value *args, int nargs);
 
+/* May the op write into `t`? Not into a view that had to be moved (MW_ERR_LAYOUT), nor into what a
+ * compiled function has frozen (MW_ERR_ARG). */
+MW_NODISCARD mw_status mw__writable(const char *op, const mw_tensor *t);
+
 /* What one rank alone has seen fail (memory, a kernel): the others are told. Returns `status`;
  * where a collective fails because this rank has failed before, that first failure, and records it.
  */

@@ -4,10 +4,19 @@
  *
  * Blocks above KEEP_AT_MOST are kept in one list instead, newest first, together at most
  * KEEP_LARGE: memory fresh from the system costs several times what filling it does, since every
- * page of it faults. What does not fit goes back, oldest first. */
+ * page of it faults. What does not fit goes back, oldest first. Blocks of the sizes between are
+ * pieces of slabs, and go back to the system with them. */
+#include "tensor/slab.h"
 #include "tensor/tensor.h"
 
 #include <sched.h>
+
+/* Blocks from here on, up to KEEP_AT_MOST, are pieces of slabs. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SLAB_FROM = 1 << 20 }; /* what is written beyond a small block is seen */
+#else
+enum { SLAB_FROM = 1 << 16 };
+#endif
 
 enum { CLASSES = 256, ALIGN = 64, SMALLEST = 64, KEEP_AT_MOST = 16 << 20, KEEP_LARGE = 128 << 20 };
 
@@ -17,6 +26,7 @@ typedef struct mw__pool {
     int64_t large_bytes;
     mw_storage *limbo; /* unreferenced, still read by peers */
     int64_t live, peak;
+    mw__slab *slab; /* the newest */
     const mw_allocator *allocator;
 } mw__pool;
 
@@ -57,9 +67,8 @@ mw_status mw__pool_get(struct mw__pool **ret)
 
 static void give_back(mw__pool *pool, mw_storage *storage)
 {
-    if (storage->unmap) {
-        storage->unmap(storage->data, storage->size);
-        (void)pool->allocator->resize(pool->allocator->user, storage, sizeof *storage, 0);
+    if (storage->slab) {
+        mw__slab_put(&pool->slab, pool->allocator, storage->slab);
         return;
     }
     size_t total = sizeof *storage + ALIGN + (size_t)storage->capacity;
@@ -106,7 +115,7 @@ static mw_storage *take_large(mw__pool *pool, int64_t bytes)
 static void put_in_free_list(mw__pool *pool, mw_storage *storage)
 {
     int64_t capacity;
-    if (storage->unmap || storage->capacity > KEEP_LARGE) {
+    if (storage->capacity > KEEP_LARGE) {
         give_back(pool, storage);
         return;
     }
@@ -142,6 +151,25 @@ static void count_live(mw__pool *pool, int64_t bytes)
     if (pool->live > pool->peak) pool->peak = pool->live;
 }
 
+/* A block that was not there before. */
+static mw_storage *new_block(mw__pool *pool, int64_t capacity)
+{
+    size_t total = sizeof(mw_storage) + ALIGN + (size_t)capacity;
+    bool piece = capacity >= SLAB_FROM && capacity <= KEEP_AT_MOST;
+    mw_storage *storage =
+        piece ? mw__slab_take(&pool->slab, pool->allocator, total) : mw__alloc(total);
+    if (!storage) return NULL;
+    if (capacity > KEEP_AT_MOST) mw__huge_pages(storage, total);
+    uintptr_t first = (uintptr_t)(storage + 1);
+    *storage = (mw_storage){
+        .data = (void *)((first + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1)),
+        .capacity = capacity,
+        .pool = pool,
+        .slab = piece ? pool->slab : NULL,
+    };
+    return storage;
+}
+
 mw_status mw__storage_new(int64_t bytes, mw_storage **ret)
 {
     if (bytes < 0) return MW_FAIL(MW_ERR_SHAPE, "a storage of %lld bytes", (long long)bytes);
@@ -154,14 +182,8 @@ mw_status mw__storage_new(int64_t bytes, mw_storage **ret)
     if (MW_LIKELY(storage != NULL)) {
         if (class >= 0) pool->free[class] = storage->next;
     } else {
-        storage = mw__alloc(sizeof *storage + ALIGN + (size_t)capacity);
+        storage = new_block(pool, capacity);
         if (!storage) return MW_NOMEM();
-        uintptr_t first = (uintptr_t)(storage + 1);
-        storage->data = (void *)((first + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
-        storage->capacity = capacity;
-        storage->readers = 0;
-        storage->pool = pool;
-        storage->unmap = NULL;
     }
     storage->size = bytes;
     storage->refs = 1;

@@ -69,9 +69,10 @@ typedef struct mw_storage {
     int64_t capacity; /* bytes that are there */
     int refs;         /* of one rank's thread: not atomic */
     int readers;      /* atomic */
+    int frozen;       /* by compiled functions that count on its values: not to be written */
     struct mw__pool *pool;
-    struct mw_storage *next;                 /* free list or limbo */
-    void (*unmap)(void *data, int64_t size); /* not NULL: memory of somebody else, given back so */
+    struct mw__slab *slab;   /* of which it is a piece, or NULL */
+    struct mw_storage *next; /* free list or limbo */
 } mw_storage;
 
 /* Bytes in use by tensors of this pool's rank. */

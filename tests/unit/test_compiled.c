@@ -354,6 +354,82 @@ static void test_refuses_values(void **state)
     run_on("tp=2", refuses_values);
 }
 
+typedef struct frozen_net {
+    mw_tensor *w1, *w2, *cache;
+} frozen_net;
+
+static mw_status frozen_forward(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    frozen_net *n = user;
+    mw_tensor *h = mw_silu(mw_linear(in[0], n->w1, NULL));
+    out[0] = mw_mm(h, mw_transpose_int(n->w2, 0, 1));
+    (void)mw_mark_sharding(out[0], NULL, "replicated");
+    return mw_add_(n->cache, out[0], 1) && out[0] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status weight(const char *name, int64_t rows, int64_t cols, const char *layout,
+                        mw_tensor **ret)
+{
+    static float data[64 * 192];
+    int64_t shape[2] = {rows, cols};
+    for (int64_t i = 0; i < rows * cols; i++)
+        data[i] = (float)(i * 7 % 11) * (float)(1 + i / 32 % 5) / 64 - 0.25F;
+    *ret = mw_tensor_ref(
+        mw_tensor_name(mw_from_data(MW_DTYPE_f32, shape, 2, data, NULL, layout), name));
+    return *ret ? MW_OK : mw_last_error()->code;
+}
+
+/* Frozen weights are read in fewer bytes: the same bits; nothing may write into them meanwhile. */
+static mw_status freezes(void *user)
+{
+    (void)user;
+    enum { IN = 192, OUT = 64 };
+    frozen_net n;
+    mw_tensor *x, *plain[1], *out[1];
+    mw_compiled *c, *like;
+    float one[3 * IN], two[3 * IN];
+    EXPECT(weight("w1", OUT, IN, "[64@tp, 192]", &n.w1) == MW_OK);
+    EXPECT(weight("w2", IN, OUT, "[192, 64@tp]", &n.w2) == MW_OK);
+    EXPECT(weight("x", 3, IN, "replicated", &x) == MW_OK);
+    EXPECT(weight("cache", 3, IN, "replicated", &n.cache) == MW_OK);
+    EXPECT(mw_compile("frozen", frozen_forward, &n, 1, 1, &c) == MW_OK);
+    EXPECT(mw_compile("like", frozen_forward, &n, 1, 1, &like) == MW_OK);
+    EXPECT(mw_compiled_freeze(c) == MW_OK && mw_compiled_freeze(c) == MW_OK);
+    for (int round = 0; round < 3; round++) {
+        EXPECT(mw_compiled_call(c, &x, out) == MW_OK);
+        EXPECT(mw_compiled_call(like, &x, plain) == MW_OK);
+        EXPECT(mw_read(plain[0], MW_DTYPE_f32, one, sizeof one) == MW_OK);
+        EXPECT(mw_read(out[0], MW_DTYPE_f32, two, sizeof two) == MW_OK);
+        EXPECT(memcmp(one, two, sizeof one) == 0);
+    }
+    EXPECT(mw_compiled_facts_get(c).frozen_bytes > 0);
+    EXPECT_INT(mw_compiled_facts_get(like).frozen_bytes, 0);
+    EXPECT(mw_compiled_freeze(like) == MW_ERR_ARG);
+    mw_error_clear();
+    EXPECT(mw_mul_(n.cache, x) != NULL); /* is written by the program, so it is not frozen */
+    EXPECT(mw_zero_(n.w1) == NULL && mw_last_error()->code == MW_ERR_ARG);
+    EXPECT(strstr(mw_last_error()->says, "zero_ would write into w1") != NULL);
+    mw_error_clear();
+    EXPECT(mw_zero_(mw_transpose_int(n.w2, 0, 1)) == NULL);
+    mw_error_clear();
+    mw_compiled_free(c);
+    EXPECT(mw_zero_(n.w1) != NULL && mw_compiled_call(like, &x, plain) == MW_OK);
+    mw_compiled_free(like);
+    mw_tensor_unref(n.w1);
+    mw_tensor_unref(n.w2);
+    mw_tensor_unref(n.cache);
+    mw_tensor_unref(x);
+    return MW_OK;
+}
+
+static void test_freezes(void **state)
+{
+    (void)state;
+    run_on("tp=1", freezes);
+    run_on("tp=2", freezes);
+    run_on("tp=3", freezes);
+}
+
 static void test_other_program(void **state)
 {
     (void)state;
@@ -370,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_refuses_values),
         cmocka_unit_test(test_replaces_handles),
+        cmocka_unit_test(test_freezes),
         cmocka_unit_test(test_other_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

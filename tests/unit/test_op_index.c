@@ -131,8 +131,8 @@ static void a_shard_of_a_table_leaves_nothing_elsewhere(void **state)
         in[0].shape[0] = 3;
         const mw_layout *layouts[2] = {&layout, NULL};
         const int coord = 1;
-        mw_kernel_call k = {&run.sample.call, 2,       1,    in,        run.out, mesh,
-                            &coord,           layouts, NULL, &run.arena};
+        mw_kernel_call k = {&run.sample.call, 2,       1,    in,         run.out, mesh,
+                            &coord,           layouts, NULL, &run.arena, NULL};
         assert_int_equal(run.op->kernel(&k), MW_OK);
         for (int i = 0; i < 15; i++) {
             float got = ((float *)run.out[0].data)[i];
@@ -271,7 +271,8 @@ static void argmax_of_a_shard_is_global(void **state)
     mw_view in = {(void *)(uintptr_t)mine, MW_DTYPE_f32, 1, {2}, {1}};
     mw_view out = {&to, MW_DTYPE_i64, 0, {0}, {0}};
     int coord = 1;
-    mw_kernel_call k = {&run.sample.call, 1, 1, &in, &out, mesh, &coord, layouts, NULL, &run.arena};
+    mw_kernel_call k = {&run.sample.call, 1,       1,    &in,        &out, mesh,
+                        &coord,           layouts, NULL, &run.arena, NULL};
     assert_int_equal(run.op->kernel(&k), MW_OK);
     assert_int_equal(to, 4); /* it holds positions 1 and 4 */
     coord = 3;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -117,6 +118,50 @@ static void test_a_block_that_is_read_waits(void **state)
     end(&f);
 }
 
+/* Blocks of some size are pieces of few big ones, which go back when all of them are free. */
+static void test_slabs(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 60, BYTES = 3 * MIB / 2 };
+    mw_storage *block[BLOCKS];
+    fixture f;
+    begin(&f);
+    for (int i = 0; i < BLOCKS; i++) {
+        block[i] = make(BYTES);
+        memset(block[i]->data, i, BYTES);
+    }
+    assert_in_range(f.counts.count, 2, 10);
+    assert_in_range(f.counts.live, BLOCKS * BYTES, BLOCKS * BYTES * 3 / 2 + 32 * MIB);
+    for (int i = 0; i < BLOCKS; i++) {
+        const unsigned char *at = block[i]->data;
+        assert_true(at[0] == i && at[BYTES - 1] == i);
+    }
+    for (int i = 1; i < BLOCKS; i++)
+        mw__storage_unref(block[i]);
+    mw__pool_trim(); /* all but the slab of the first */
+    assert_in_range(f.counts.live, BYTES, 5 * MIB);
+    mw_storage *more = make(BYTES);
+    assert_int_equal(*(unsigned char *)block[0]->data, 0);
+    mw__storage_unref(more);
+    mw__storage_unref(block[0]);
+    end(&f);
+}
+
+static void test_a_failed_slab_is_an_error(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    mw_storage *made, *first = make(2 * MIB);
+    f.counts.fail_at = f.counts.count + 1;
+    f.counts.forever = 1;
+    assert_int_equal(mw__storage_new(8 * MIB, &made), MW_ERR_NOMEM);
+    f.counts.fail_at = 0;
+    f.counts.forever = 0;
+    mw__storage_unref(first);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +169,8 @@ int main(void)
         cmocka_unit_test(test_a_large_block_does_not_serve_much_smaller_ones),
         cmocka_unit_test(test_large_blocks_are_kept_up_to_a_bound),
         cmocka_unit_test(test_a_block_that_is_read_waits),
+        cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_a_failed_slab_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
