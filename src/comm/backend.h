@@ -12,6 +12,8 @@ typedef struct mw__backend {
     bool fake;   /* no data moves */
     bool serves; /* needs `serve` of a transfer */
     mw_status (*transfer)(mw_comm *comm, const mw_transfer *transfer);
+    mw_status (*begin)(mw_comm *comm, const mw_transfer *transfer);
+    mw_status (*end)(mw_comm *comm, const mw_transfer *transfer);
     mw_status (*barrier)(mw_comm *comm, mw_team *team, const char *what);
     mw_status (*wait_readers)(mw_comm *comm, const mw_storage *storage);
     void (*fail)(mw_comm *comm, const mw_error *error);

@@ -18,6 +18,16 @@ mw_status mw__comm_transfer(mw_comm *comm, const mw_transfer *transfer)
     return comm->backend->transfer(comm, transfer);
 }
 
+mw_status mw__comm_begin(mw_comm *comm, const mw_transfer *transfer)
+{
+    return comm->backend->begin(comm, transfer);
+}
+
+mw_status mw__comm_end(mw_comm *comm, const mw_transfer *transfer)
+{
+    return comm->backend->end(comm, transfer);
+}
+
 mw_status mw__comm_barrier(mw_comm *comm, mw_team *team, const char *what)
 {
     return comm->backend->barrier(comm, team, what);

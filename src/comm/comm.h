@@ -52,6 +52,13 @@ typedef struct mw_transfer {
  * is where), MW_ERR_TIMEOUT when somebody does not come. Afterwards the world is poisoned. */
 MW_NODISCARD mw_status mw__comm_transfer(mw_comm *comm, const mw_transfer *transfer);
 
+/* The same in two halves: begin offers my buffer, end waits for the others and pulls. Between them
+ * this rank may compute and wait for readers, and nothing else of comm; `from` must stay as it is,
+ * and `to` is not touched. Both are given the same transfer. Fail as above; after a begin that has
+ * failed there is no end. */
+MW_NODISCARD mw_status mw__comm_begin(mw_comm *comm, const mw_transfer *transfer);
+MW_NODISCARD mw_status mw__comm_end(mw_comm *comm, const mw_transfer *transfer);
+
 /* Waits until every rank of the team is here. Same failures. */
 MW_NODISCARD mw_status mw__comm_barrier(mw_comm *comm, mw_team *team, const char *what);
 

@@ -50,7 +50,9 @@ mw_status mw__messages_barrier(mw_comm *comm, mw_team *team, const char *what)
 
 static void messages_fail(mw_comm *comm, const mw_error *error)
 {
-    mw__messages_poison_failed((mw__messages_end *)comm, error);
+    mw__messages_end *me = (mw__messages_end *)comm;
+    mw__messages_poison_failed(me, error);
+    mw__messages_settle(me); /* of a transfer that has begun */
 }
 
 static void messages_leave(mw_comm *comm)
@@ -112,6 +114,8 @@ static const mw__backend messages_backend = {
     .fake = false,
     .serves = true,
     .transfer = mw__messages_transfer,
+    .begin = mw__messages_begin,
+    .end = mw__messages_end_of,
     .barrier = mw__messages_barrier,
     .wait_readers = mw__messages_wait_readers,
     .fail = messages_fail,

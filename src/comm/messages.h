@@ -119,9 +119,9 @@ typedef struct mw__messages_end {
     char (*note)[MW_NOTE_BYTES]; /* [nrank] the last short word to each */
     bool *note_out;              /* [nrank] it may be under way */
     mw__scratch in, out;
-    uint64_t round; /* of transfers of this end */
-    mw_team *team;  /* of the transfer under way, or NULL */
-    const mw__head *mine;
+    uint64_t round;            /* of transfers of this end */
+    mw_team *team;             /* of the transfer under way, or NULL */
+    mw__head mine;             /* the head that it sends for it */
     int due_in, due_out;       /* peers that have not come; sends under way */
     char where[MW_WHAT_BYTES]; /* what this rank is in, or was last */
     int goal;                  /* the rank that it waits for, or -1 */
@@ -174,6 +174,8 @@ void mw__messages_farewell(mw__messages_end *me, mw__word_kind kind);
 
 /* ---- transfers ----------------------------------------------------------------------------- */
 mw_status mw__messages_transfer(mw_comm *comm, const mw_transfer *transfer);
+mw_status mw__messages_begin(mw_comm *comm, const mw_transfer *transfer);
+mw_status mw__messages_end_of(mw_comm *comm, const mw_transfer *transfer);
 mw_status mw__messages_barrier(mw_comm *comm, mw_team *team, const char *what);
 mw_status mw__messages_wait_readers(mw_comm *comm, const mw_storage *storage);
 

@@ -129,11 +129,11 @@ void mw__messages_poison_disagree(mw__messages_end *me, const mw__head *theirs, 
     put(&t, "ranks disagree about the collective: rank %d is in %s, rank %d is in %s", rank,
         theirs->what, me->base.rank, me->where);
     if (strcmp(theirs->what, me->where) == 0) {
-        if (theirs->team != me->mine->team)
+        if (theirs->team != me->mine.team)
             put(&t, ", each with other ranks");
-        else if (theirs->number != me->mine->number)
+        else if (theirs->number != me->mine.number)
             put(&t, ", for one the number %llu of this team, for the other the number %llu",
-                (unsigned long long)theirs->number, (unsigned long long)me->mine->number);
+                (unsigned long long)theirs->number, (unsigned long long)me->mine.number);
     }
     for (int i = 0, listed = 0; i < me->team->count && listed < MOST; i++) {
         int r = me->team->rank[i];
@@ -194,6 +194,7 @@ void mw__messages_settle(mw__messages_end *me)
 {
     int count = me->team ? 3 * me->team->count : 0;
     if (count && !me->transport->drop(me->transport, 1, count)) me->stuck = true;
+    me->team = NULL;
 }
 
 /* Whether the text says already where the rank is. */

@@ -200,13 +200,13 @@ static bool receive_heads(mw__messages_end *me, const mw_team *team)
 }
 
 /* From the next member on, so that not all send to the same one first. */
-static bool send_all(mw__messages_end *me, const mw_team *team, const mw__head *head)
+static bool send_all(mw__messages_end *me, const mw_team *team)
 {
     for (int k = 1; k < team->count; k++) {
         int rank = team->rank[(team->me + k) % team->count];
         mw__peer *p = &me->peer[rank];
         mw__head *out = (mw__head *)p->out;
-        *out = *head;
+        *out = me->mine;
         out->bytes = p->bytes_out;
         size_t size = MW_HEAD_SIZE + (size_t)(p->bytes_out <= ROOM ? p->bytes_out : 0);
         p->sends++;
@@ -224,7 +224,7 @@ static bool send_all(mw__messages_end *me, const mw_team *team, const mw__head *
 static bool take_head(mw__messages_end *me, mw__peer *p, int rank)
 {
     mw__head *theirs = (mw__head *)p->in;
-    const mw__head *mine = me->mine;
+    const mw__head *mine = &me->mine;
     theirs->what[MW_WHAT_BYTES - 1] = 0;
     memcpy(p->last, theirs->what, sizeof p->last);
     p->here = true;
@@ -317,12 +317,6 @@ static bool wait_rest(mw__messages_end *me, const mw_team *team)
     return true;
 }
 
-static bool run(mw__messages_end *me, const mw_transfer *t, const mw__head *head)
-{
-    return receive_heads(me, t->team) && send_all(me, t->team, head) && pull_all(me, t) &&
-           wait_rest(me, t->team);
-}
-
 static void set_where(mw__messages_end *me, const char *what)
 {
     size_t length = strnlen(what, MW_WHAT_BYTES - 1);
@@ -330,7 +324,14 @@ static void set_where(mw__messages_end *me, const char *what)
     me->where[length] = 0;
 }
 
-mw_status mw__messages_transfer(mw_comm *comm, const mw_transfer *t)
+/* After a failure nothing of the transfer is under way. */
+static mw_status tell(mw__messages_end *me, const mw_transfer *t)
+{
+    mw__messages_settle(me);
+    return mw__messages_tell(me, t->team, t->what);
+}
+
+mw_status mw__messages_begin(mw_comm *comm, const mw_transfer *t)
 {
     mw__messages_end *me = (mw__messages_end *)comm;
     if (MW_UNLIKELY(me->failed)) return mw__messages_tell(me, t->team, t->what);
@@ -340,17 +341,26 @@ mw_status mw__messages_transfer(mw_comm *comm, const mw_transfer *t)
     if (!place_bodies(me, t, reduces)) return MW_NOMEM();
     pack_all(me, t);
     set_where(me, t->what);
-    mw__head head = {.number = ++((member *)t->team->backend)->number,
-                     .team = t->team->hash,
-                     .hash = t->hash + (uint64_t)t->dtype};
-    memcpy(head.what, me->where, sizeof head.what);
+    me->mine = (mw__head){.number = ++((member *)t->team->backend)->number,
+                          .team = t->team->hash,
+                          .hash = t->hash + (uint64_t)t->dtype};
+    memcpy(me->mine.what, me->where, sizeof me->mine.what);
     me->team = t->team;
-    me->mine = &head;
-    bool done = run(me, t, &head);
-    if (MW_UNLIKELY(!done)) mw__messages_settle(me);
+    return MW_LIKELY(receive_heads(me, t->team) && send_all(me, t->team)) ? MW_OK : tell(me, t);
+}
+
+mw_status mw__messages_end_of(mw_comm *comm, const mw_transfer *t)
+{
+    mw__messages_end *me = (mw__messages_end *)comm;
+    if (MW_UNLIKELY(me->failed || !pull_all(me, t) || !wait_rest(me, t->team))) return tell(me, t);
     me->team = NULL;
-    me->mine = NULL;
-    return MW_LIKELY(done) ? MW_OK : mw__messages_tell(me, t->team, t->what);
+    return MW_OK;
+}
+
+mw_status mw__messages_transfer(mw_comm *comm, const mw_transfer *t)
+{
+    MW_TRY(mw__messages_begin(comm, t));
+    return mw__messages_end_of(comm, t);
 }
 
 mw_status mw__messages_wait_readers(mw_comm *comm, const mw_storage *storage)

@@ -154,6 +154,8 @@ uint64_t mw__threads_last(const mw__threads_team *team, int index);
 
 /* ---- transfers ----------------------------------------------------------------------------- */
 mw_status mw__threads_transfer(mw_comm *comm, const mw_transfer *transfer);
+mw_status mw__threads_begin(mw_comm *comm, const mw_transfer *transfer);
+mw_status mw__threads_end_of(mw_comm *comm, const mw_transfer *transfer);
 mw_status mw__threads_barrier(mw_comm *comm, mw_team *team, const char *what);
 mw_status mw__threads_wait_readers(mw_comm *comm, const mw_storage *storage);
 

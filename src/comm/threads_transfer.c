@@ -27,19 +27,22 @@ static bool meet(mw__threads_end *me, const mw__threads_member *mine, int index,
     return false;
 }
 
-static mw__slot *publish(mw__threads_end *me, mw__threads_member *mine, const mw_transfer *transfer,
-                         int place, uint64_t hash)
+static uint64_t hash_of(const mw_transfer *transfer)
+{
+    return transfer->hash + (uint64_t)transfer->dtype;
+}
+
+static void publish(mw__threads_end *me, mw__threads_member *mine, const mw_transfer *transfer)
 {
     mw__threads_where_set(me, transfer->what);
     uint64_t number = ++mine->number;
-    mw__slot *slot = &mine->team->slot[place][number & 1];
+    mw__slot *slot = &mine->team->slot[transfer->team->me][number & 1];
     slot->from = transfer->from;
-    slot->hash = hash;
+    slot->hash = hash_of(transfer);
     slot->storage = transfer->nreader > 0 ? transfer->storage : NULL;
     if (slot->storage) __atomic_add_fetch(&slot->storage->readers, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->left, transfer->nreader, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
-    return slot;
 }
 
 /* The buffer that a pull reads, once its owner is there. False: failed. */
@@ -124,30 +127,47 @@ static bool storage_is_read(const void *storage)
 
 /* A buffer that no storage holds may be freed as soon as the transfer returns: its readers are
  * waited for here. */
-static bool transfer_inside(mw__threads_end *me, mw__threads_member *mine,
-                            const mw_transfer *transfer)
+static bool end_inside(mw__threads_end *me, mw__threads_member *mine, const mw_transfer *transfer)
 {
     int place = transfer->team->me;
-    uint64_t hash = transfer->hash + (uint64_t)transfer->dtype;
-    const mw__slot *slot = publish(me, mine, transfer, place, hash);
+    uint64_t hash = hash_of(transfer);
+    const mw__slot *slot = &mine->team->slot[place][mine->number & 1];
     if (!pull_all(me, mine, transfer, hash)) return false;
     lower_all(mine);
     if (!meet_rest(me, mine, place, hash)) return false;
     return transfer->storage || !transfer->nreader || wait_zero(me, slot_is_read, slot);
 }
 
-mw_status mw__threads_transfer(mw_comm *comm, const mw_transfer *transfer)
+static mw_status run(mw_comm *comm, const mw_transfer *transfer, bool begins, bool ends)
 {
     mw__threads_end *me = (mw__threads_end *)comm;
+    mw__threads_member *mine = transfer->team->backend;
     /* In one order with the raising of `failed`: either I see that, or those who settle see me. */
     __atomic_store_n(&me->inside, 1, __ATOMIC_SEQ_CST);
-    if (MW_LIKELY(!__atomic_load_n(&me->world->failed, __ATOMIC_SEQ_CST)) &&
-        MW_LIKELY(transfer_inside(me, transfer->team->backend, transfer))) {
+    bool on = !__atomic_load_n(&me->world->failed, __ATOMIC_SEQ_CST);
+    if (MW_LIKELY(on) && begins) publish(me, mine, transfer);
+    if (MW_LIKELY(on) && ends) on = end_inside(me, mine, transfer);
+    if (MW_LIKELY(on)) {
         __atomic_store_n(&me->inside, 0, __ATOMIC_RELEASE);
         return MW_OK;
     }
     mw__threads_settle(me);
     return mw__threads_tell(me, transfer->team, transfer->what);
+}
+
+mw_status mw__threads_transfer(mw_comm *comm, const mw_transfer *transfer)
+{
+    return run(comm, transfer, true, true);
+}
+
+mw_status mw__threads_begin(mw_comm *comm, const mw_transfer *transfer)
+{
+    return run(comm, transfer, true, false);
+}
+
+mw_status mw__threads_end_of(mw_comm *comm, const mw_transfer *transfer)
+{
+    return run(comm, transfer, false, true);
 }
 
 mw_status mw__threads_barrier(mw_comm *comm, mw_team *team, const char *what)

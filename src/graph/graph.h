@@ -95,8 +95,9 @@ struct mw_node {
     uint32_t axes;                        /* STEP: the mesh axes whose ranks talk */
     int dim, to_dim;                      /* STEP: -1 where it has none */
     int64_t recv_bytes, recv_bytes_total; /* STEP: of the rank that receives most; of all */
-    bool asked;                           /* STEP: the user wrote where it lies */
-    const char *because;                  /* why it is there; "" */
+    int meanwhile; /* STEP: ops that run between its begin and the wait for it; after `schedule` */
+    bool asked;    /* STEP: the user wrote where it lies */
+    const char *because; /* why it is there; "" */
     const mw_alternative *alternative;
     int nalternative;
 

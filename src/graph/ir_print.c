@@ -151,6 +151,8 @@ static void why_str(const mw_node *node, mw_str *to)
         mw__str_printf(to, "%s%lld B received per rank, %lld B in all",
                        node->because[0] ? ". " : "", (long long)node->recv_bytes,
                        (long long)node->recv_bytes_total);
+    if (moves && node->meanwhile)
+        mw__str_printf(to, "; %d op%s meanwhile", node->meanwhile, node->meanwhile > 1 ? "s" : "");
 }
 
 void mw__node_print(const mw_graph *graph, const mw_node *node, mw_str *to)

@@ -60,11 +60,45 @@ static void end_step(mw_program *p, const run_step *s)
     p->nstep++;
 }
 
+/* ---- movements in halves ----------------------------------------------------------------------
+ * A movement begins where its node stands and ends before its value is read, its operand written,
+ * or the next one begins. */
+
+static mw_status end_begun(mw_program *p)
+{
+    run_step *s, begun = p->begun;
+    if (!begun.redist) return MW_OK;
+    p->begun = (run_step){0};
+    run_step *last = &p->step[p->nstep - 1];
+    if (last->kind == RUN_BEGIN) { /* nothing is between them */
+        last->kind = RUN_MOVE;
+        return MW_OK;
+    }
+    MW_TRY(add_step(p, RUN_END, begun.node, 1, 1, &s));
+    s->redist = begun.redist;
+    s->reason = begun.reason;
+    s->in[0] = begun.in[0];
+    s->out[0] = begun.out[0];
+    end_step(p, s);
+    return MW_OK;
+}
+
+/* Before a step that reads (or writes) the place. */
+static mw_status end_for(mw_program *p, int at, bool writes)
+{
+    if (!p->begun.redist) return MW_OK;
+    int root = p->place[at].root;
+    bool waits =
+        root == p->place[p->begun.out[0]].root || (writes && root == p->place[p->begun.in[0]].root);
+    return waits ? end_begun(p) : MW_OK;
+}
+
 /* ---- ops --------------------------------------------------------------------------------------
  */
 
 static mw_status dense_copy(mw_rank *rank, mw_program *p, const mw_node *node, int from, int *ret)
 {
+    MW_TRY(end_for(p, from, false));
     const mw_tensor *t = p->place[from].handle;
     mw_view dense = t->local;
     mw__view_set(&dense, t->local.dtype, t->local.ndim, t->local.shape);
@@ -137,6 +171,8 @@ static mw_status add_kernel(mw_rank *rank, mw_program *p, const mw_node *node, m
 {
     int *out = mw__arena_alloc(&p->arena, (size_t)(node->nout + 1) * sizeof *out);
     if (!out) return MW_NOMEM();
+    for (int i = 0; i < node->nin; i++)
+        MW_TRY(end_for(p, in[i], call->in_place && i == 0));
     for (int i = 0; i < node->nout; i++) {
         if (call->in_place && i == 0) {
             MW_TRY(shared_place(rank, p, in[0], call->out_type[0], &call->out[0], 0, &out[0]));
@@ -188,6 +224,7 @@ static mw_status add_op(mw_rank *rank, mw_program *p, const mw_node *node)
 static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, const mw_ssa *v,
                           int from)
 {
+    MW_TRY(end_for(p, from, false));
     const mw_tensor *t = p->place[from].handle;
     mw_layout to = v->layout;
     for (int d = 0; d < to.ndim; d++)
@@ -203,8 +240,11 @@ static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, con
     int at;
     run_step *s;
     MW_TRY(mw__redist_planned(rank, t->type, plan, t->type->mesh, &to, &redist));
-    mw_status status = own_place(rank, p, redist->to, &redist->hop[plan->nstep - 1].out, &at);
-    if (status == MW_OK) status = add_step(p, RUN_MOVE, node, 1, 1, &s);
+    bool halves = !rank->fake && mw__redist_halves(redist, t);
+    mw_status status = mw__redist_moves(redist) ? end_begun(p) : MW_OK;
+    if (status == MW_OK)
+        status = own_place(rank, p, redist->to, &redist->hop[plan->nstep - 1].out, &at);
+    if (status == MW_OK) status = add_step(p, halves ? RUN_BEGIN : RUN_MOVE, node, 1, 1, &s);
     if (status != MW_OK) {
         mw__redist_free(redist);
         return status;
@@ -218,6 +258,7 @@ static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, con
     s->in[0] = from;
     s->out[0] = at;
     end_step(p, s);
+    if (halves) p->begun = *s;
     p->of_value[v->id] = at;
     return MW_OK;
 }
@@ -323,6 +364,7 @@ static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int
     if (!p->of_value || !p->parameter || !p->result) return MW_NOMEM();
     for (const mw_node *n = p->graph->first; n; n = n->next)
         MW_TRY(add_node(rank, p, n, input, ninput));
+    MW_TRY(end_begun(p));
     MW_TRY(find_results(rank, p));
     return mw__program_lay_out(rank, p);
 }
@@ -350,7 +392,7 @@ void mw__program_free(mw_rank *rank, mw_program *p)
     if (!p) return;
     for (int i = 0; i < p->nstep; i++) {
         mw__call_free(p->step[i].call);
-        mw__redist_free(p->step[i].redist);
+        if (p->step[i].kind != RUN_END) mw__redist_free(p->step[i].redist); /* as its begin */
     }
     for (int64_t i = 0; i < p->nplace; i++)
         mw__tensor_drop(rank, p->place[i].handle);
@@ -366,6 +408,14 @@ void mw__program_free(mw_rank *rank, mw_program *p)
 int64_t mw__program_bytes(const mw_program *p)
 {
     return p->bytes;
+}
+
+int mw__program_halves(const mw_program *p)
+{
+    int count = 0;
+    for (int i = 0; i < p->nstep; i++)
+        count += p->step[i].kind == RUN_END;
+    return count;
 }
 
 int mw__program_steps(const mw_program *p)

@@ -25,7 +25,7 @@ static int free_slot(const mw_program *p, int64_t bytes, int first)
 static uint32_t axes_of(const run_step *s)
 {
     uint32_t axes = 0;
-    for (int i = 0; s->kind == RUN_MOVE && i < s->redist->plan.nstep; i++)
+    for (int i = 0; mw__step_pulls(s) && i < s->redist->plan.nstep; i++)
         if (s->redist->hop[i].moves) axes |= s->redist->plan.step[i].axes;
     return axes;
 }
@@ -36,7 +36,7 @@ static uint32_t axes_of(const run_step *s)
 static void keep_for_readers(mw_program *p)
 {
     for (int i = 0; i < p->nstep; i++) {
-        if (p->step[i].kind != RUN_MOVE) continue;
+        if (!mw__step_pulls(&p->step[i])) continue;
         p->place[p->place[p->step[i].in[0]].root].axes |= axes_of(&p->step[i]);
         p->place[p->place[p->step[i].out[0]].root].axes |= axes_of(&p->step[i]);
     }
@@ -117,7 +117,7 @@ static void resolve(mw_program *p)
 static void find_waits(mw_program *p)
 {
     for (int i = 0; i < p->nstep; i++) {
-        if (p->step[i].kind != RUN_MOVE) continue;
+        if (!mw__step_pulls(&p->step[i])) continue;
         const int at[2] = {p->place[p->step[i].in[0]].root, p->place[p->step[i].out[0]].root};
         for (int k = 0; k < 2; k++)
             if (p->place[at[k]].slot >= 0) p->slot[p->place[at[k]].slot].shared = true;

@@ -8,7 +8,9 @@ typedef enum run_kind {
     RUN_KERNEL, /* call->op's kernel */
     RUN_VIEW,   /* the result's place, where its operand's is not known before the program runs */
     RUN_DENSE,  /* a dense copy of the operand */
-    RUN_MOVE    /* a movement */
+    RUN_MOVE,   /* a movement */
+    RUN_BEGIN,  /* the first half of one */
+    RUN_END     /* the second */
 } run_kind;
 
 /* A value's handle, or one that the program makes between two values. */
@@ -57,7 +59,14 @@ struct mw_program {
     int *given; /* [ngiven] roots whose memory results give to the caller */
     int ngiven;
     int64_t bytes;
+    run_step begun; /* while steps are made: a movement that has begun and is not waited for yet */
 };
+
+/* A step that pulls from peers. */
+static inline bool mw__step_pulls(const run_step *s)
+{
+    return s->kind == RUN_MOVE || s->kind == RUN_END;
+}
 
 /* Gives every place its memory, resolves views where that is known, and finds the steps that must
  * wait for peers. */

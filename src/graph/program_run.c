@@ -59,6 +59,11 @@ static mw_status run_step_of(mw_rank *rank, mw_program *p, run_step *s)
     case RUN_MOVE:
         if (s->waits && !rank->fake) MW_TRY(wait_readers(rank, p, s));
         return mw__redist_run_into(rank, s->redist, in, &s->reason, out);
+    case RUN_BEGIN:
+        return mw__redist_begin(rank, s->redist, in, &s->reason, out);
+    case RUN_END:
+        if (s->waits) MW_TRY(wait_readers(rank, p, s));
+        return mw__redist_end(rank, s->redist, in, &s->reason, out);
     case RUN_KERNEL:
         break;
     }

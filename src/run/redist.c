@@ -356,19 +356,31 @@ static void scale(const mw_view *out, double factor)
     }
 }
 
-static mw_status run_transfers(mw_rank *rank, mw_hop *hop, const mw_tensor *in, mw_tensor *out)
+static mw_transfer first_transfer(const mw_hop *hop, const mw_tensor *in, const mw_tensor *out)
 {
     mw_transfer t = hop->transfer;
     t.from = in->local.data;
     t.storage = in->storage;
     t.to = out->local.data;
-    MW_TRY(mw__comm_transfer(rank->comm, &t));
+    return t;
+}
+
+/* The second phase fetches the other chunks in place: what peers read is my own chunk only. */
+static mw_status run_second(mw_rank *rank, const mw_hop *hop, const mw_tensor *out)
+{
     if (!hop->two_phases) return MW_OK;
-    /* The second phase fetches the other chunks in place: what peers read is my own chunk only. */
-    t = hop->second;
+    mw_transfer t = hop->second;
     t.from = t.to = out->local.data;
     t.storage = out->storage;
     return mw__comm_transfer(rank->comm, &t);
+}
+
+static mw_status run_transfers(mw_rank *rank, const mw_hop *hop, const mw_tensor *in,
+                               const mw_tensor *out)
+{
+    mw_transfer t = first_transfer(hop, in, out);
+    MW_TRY(mw__comm_transfer(rank->comm, &t));
+    return run_second(rank, hop, out);
 }
 
 /* The values of the state after one hop, in `out`. */
@@ -463,4 +475,37 @@ mw_status mw__redist_run_into(mw_rank *rank, mw_redist *r, mw_tensor *t, const m
     MW_TRY(run_hops(rank, r, t, reason, into, &out));
     mw__tensor_drop(rank, out);
     return MW_OK;
+}
+
+/* ---- in halves --------------------------------------------------------------------------------
+ */
+
+bool mw__redist_moves(const mw_redist *r)
+{
+    for (int i = 0; i < r->plan.nstep; i++)
+        if (r->hop[i].moves) return true;
+    return false;
+}
+
+bool mw__redist_halves(const mw_redist *r, const mw_tensor *t)
+{
+    return r->plan.nstep == 1 && r->hop[0].moves && r->hop[0].out.dtype == t->local.dtype &&
+           mw__view_contiguous(&t->local);
+}
+
+mw_status mw__redist_begin(mw_rank *rank, mw_redist *r, const mw_tensor *t, const mw_reason *reason,
+                           const mw_tensor *into)
+{
+    MW_TRY(mw__strict_check(rank, r, reason));
+    mw_transfer first = first_transfer(&r->hop[0], t, into);
+    return mw__comm_begin(rank->comm, &first);
+}
+
+mw_status mw__redist_end(mw_rank *rank, mw_redist *r, const mw_tensor *t, const mw_reason *reason,
+                         const mw_tensor *into)
+{
+    mw_transfer first = first_transfer(&r->hop[0], t, into);
+    MW_TRY(mw__comm_end(rank->comm, &first));
+    MW_TRY(run_second(rank, &r->hop[0], into));
+    return mw__account_move(rank, r, &r->hop[0], reason);
 }

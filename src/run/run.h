@@ -257,6 +257,14 @@ MW_NODISCARD mw_status mw__redist_run(mw_rank *rank, mw_redist *redist, mw_tenso
  * at least one step. */
 MW_NODISCARD mw_status mw__redist_run_into(mw_rank *rank, mw_redist *redist, mw_tensor *t,
                                            const mw_reason *reason, mw_tensor *into);
+/* The same in two halves, for a redistribution that is one collective from `t` as it lies
+ * (mw__redist_halves): the rank may compute between them, and must leave `t` and `into` alone. */
+bool mw__redist_moves(const mw_redist *redist); /* talks to other ranks */
+bool mw__redist_halves(const mw_redist *redist, const mw_tensor *t);
+MW_NODISCARD mw_status mw__redist_begin(mw_rank *rank, mw_redist *redist, const mw_tensor *t,
+                                        const mw_reason *reason, const mw_tensor *into);
+MW_NODISCARD mw_status mw__redist_end(mw_rank *rank, mw_redist *redist, const mw_tensor *t,
+                                      const mw_reason *reason, const mw_tensor *into);
 void mw__redist_forget(mw_rank *rank);
 
 /* ---- serve.c ---- */

@@ -60,6 +60,16 @@ enum { ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER, ALL_REDUCE, SHIFT, KINDS };
 static const char *const kind_name[KINDS] = {"all_gather", "all_to_all", "reduce_scatter",
                                              "all_reduce", "shift"};
 
+/* Whole, or in halves with work between them: ranks need not do alike. */
+static mw_status run_transfer(mw_comm *comm, const mw_transfer *t, uint64_t draw)
+{
+    if (draw % 2) return mw__comm_transfer(comm, t);
+    MW_TRY(mw__comm_begin(comm, t));
+    nap(&draw);
+    MW_TRY(mw__comm_wait_readers(comm, &(mw_storage){0}));
+    return mw__comm_end(comm, t);
+}
+
 /* One transfer of `kind` with k elements a rank (all_reduce: k in all) over the team; the terms are
  * those of the ranks' numbers in the world. Checks all that comes. */
 static void one_transfer(world *w, mw_comm *comm, mw_team *team, int kind, int64_t k, bool plain)
@@ -91,7 +101,8 @@ static void one_transfer(world *w, mw_comm *comm, mw_team *team, int kind, int64
                             .pull = pull,
                             .npull = npull,
                             .nreader = kind == SHIFT ? p > 1 : p - 1};
-    CHECK(w, mw__comm_transfer(comm, &transfer) == MW_OK, "%s", mw_last_error()->says);
+    uint64_t draw = mw__hash((uint64_t)(kind * 1000 + k), &rank, sizeof rank);
+    CHECK(w, run_transfer(comm, &transfer, draw) == MW_OK, "%s", mw_last_error()->says);
     for (int64_t i = 0; i < nto; i++) {
         int peer = mw__team_rank(team, kind == SHIFT ? source : (int)(i / MW_MAX(k, 1)) % p);
         float want = kind == ALL_GATHER   ? term(i % k, peer)

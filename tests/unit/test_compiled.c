@@ -354,6 +354,54 @@ static void test_refuses_values(void **state)
     run_on("tp=2", refuses_values);
 }
 
+/* The gradients of two layers, data-parallel: the first sum goes round while the second is made. */
+static mw_status two_sums(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    (void)user;
+    for (int k = 0; k < 2; k++) {
+        out[k] = mw_mm(mw_transpose_int(in[k], 0, 1), in[k + 1]);
+        (void)mw_mark_sharding(out[k], NULL, "replicated");
+    }
+    return out[0] && out[1] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status begins_early(void *user)
+{
+    enum { N = 48 };
+    static float data[8 * N * N];
+    float one[N * N], two[N * N];
+    int64_t shape[2] = {8 * N, N};
+    mw_tensor *in[3], *eager[2], *out[2];
+    mw_compiled *c;
+    (void)user;
+    for (int i = 0; i < 8 * N * N; i++)
+        data[i] = (float)(i * 7 % 13 - 6);
+    for (int k = 0; k < 3; k++) {
+        data[k] += 1;
+        in[k] = mw_from_data(MW_DTYPE_f32, shape, 2, data, NULL, "[384@dp, 48]");
+    }
+    EXPECT(mw_compile("sums", two_sums, NULL, 3, 2, &c) == MW_OK);
+    EXPECT(two_sums(NULL, in, eager) == MW_OK);
+    for (int round = 0; round < 20; round++) {
+        EXPECT(mw_compiled_call(c, in, out) == MW_OK);
+        for (int k = 0; k < 2; k++) {
+            EXPECT(mw_read(eager[k], MW_DTYPE_f32, one, sizeof one) == MW_OK);
+            EXPECT(mw_read(out[k], MW_DTYPE_f32, two, sizeof two) == MW_OK);
+            EXPECT(memcmp(one, two, sizeof one) == 0);
+        }
+    }
+    EXPECT(mw_compiled_facts_get(c).halves == 1);
+    mw_compiled_free(c);
+    return MW_OK;
+}
+
+static void test_begins_early(void **state)
+{
+    (void)state;
+    run_on("dp=2", begins_early);
+    run_on("dp=4", begins_early);
+}
+
 typedef struct frozen_net {
     mw_tensor *w1, *w2, *cache;
 } frozen_net;
@@ -446,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_refuses_values),
         cmocka_unit_test(test_replaces_handles),
+        cmocka_unit_test(test_begins_early),
         cmocka_unit_test(test_freezes),
         cmocka_unit_test(test_other_program),
     };

@@ -150,7 +150,14 @@ static mw_status one_transfer(rank_state *me, mw_team *team, int kind, int64_t k
                            .npull = npull,
                            .serve = serve,
                            .nserve = nserve};
-    mw_status status = mw__comm_transfer(me->comm, &t);
+    mw_status status;
+    if ((kind + k + gap + me->rank) % 2) {
+        status = mw__comm_transfer(me->comm, &t);
+    } else { /* in halves, with work between them */
+        status = mw__comm_begin(me->comm, &t);
+        if (k % 31 == 0) (void)nanosleep(&(struct timespec){0, 100000}, NULL);
+        if (status == MW_OK) status = mw__comm_end(me->comm, &t);
+    }
     for (int64_t i = 0; i < nto && status == MW_OK; i++)
         CHECK(me, to[i * gap] == expected(team, kind, k, i),
               "kind %d of %d ranks, k %d, gap %d: [%d] is %g", kind, p, (int)k, gap, (int)i,
@@ -234,6 +241,11 @@ static mw_status fail_somehow(rank_state *me)
     if (strcmp(mode, "one") == 0 && odd) MW_TRY(meet(me, team_of(me, 1, 1), "a team of one", 9));
     if (strcmp(mode, "sizes") == 0) return one_transfer(me, all, ALL_GATHER, odd ? 9000 : 8000, 1);
     if (strcmp(mode, "alone") == 0 && odd) return MW_FAIL(MW_ERR_IO, "the disk is full");
+    if (strcmp(mode, "half") == 0 && odd) {
+        const mw_transfer t = {.what = "a gather", .hash = 3, .team = all, .dtype = MW_DTYPE_f32};
+        MW_TRY(mw__comm_begin(me->comm, &t));
+        return MW_FAIL(MW_ERR_IO, "the disk is full");
+    }
     if (strcmp(mode, "late") == 0) return odd ? MW_FAIL(MW_ERR_IO, "the disk is full") : MW_OK;
     if (strcmp(mode, "ended") == 0 && odd) return MW_OK;
     return meet(me, all, "a gather", 3);
@@ -249,7 +261,8 @@ static void each_is_told(const char *mode, mw_status code, const char *const *te
         bool own = me->status == MW_ERR_IO && r == 1;
         /* A rank may still be on its way out of the first transfer when it is told of a late
          * failure. */
-        bool early = strcmp(mode, "late") == 0 && me->status == MW_ERR_COMM;
+        bool late = strcmp(mode, "late") == 0 || strcmp(mode, "half") == 0;
+        bool early = late && me->status == MW_ERR_COMM;
         if (me->status != code && !own && !early)
             fail_msg("%s: rank %d: %s, %s", mode, r, mw_status_name(me->status), me->says);
         for (int i = 0; texts[i]; i++)
@@ -286,6 +299,7 @@ static void test_a_rank_that_fails_alone_is_named_to_all(void **state)
     (void)state;
     each_is_told("alone", MW_ERR_COMM, (const char *const[]){"the disk is full", NULL});
     each_is_told("late", MW_ERR_IO, (const char *const[]){"the disk is full", NULL});
+    each_is_told("half", MW_ERR_IO, (const char *const[]){"the disk is full", NULL});
 }
 
 static void test_a_rank_that_has_ended_is_not_waited_for(void **state)
