@@ -1,9 +1,10 @@
 /* What a compiled program costs besides its kernels: a chain of one op on a tiny tensor, compiled
- * and called op by op, against the kernel alone, in turns; and a program that has no op at all. */
+ * and called op by op, against the kernel alone, in turns; a program that has no op at all; and
+ * what running element-wise ops as one loop gains on a tensor beyond the caches. */
 #include "cli/bench.h"
 #include "cli/session.h"
 
-enum { ROUNDS = 51, CALLS = 64, NODES = 256 };
+enum { ROUNDS = 51, CALLS = 64, NODES = 256, LARGE = 4 << 20, LARGE_NODES = 6, LARGE_ROUNDS = 11 };
 
 static mw_status chain(void *user, mw_tensor *const *in, mw_tensor **out)
 {
@@ -17,7 +18,7 @@ static mw_status chain(void *user, mw_tensor *const *in, mw_tensor **out)
 
 typedef struct state {
     bench_compiled result;
-    double step[ROUNDS], node[ROUNDS], eager[ROUNDS];
+    double step[ROUNDS], node[ROUNDS], eager[ROUNDS], fused[LARGE_ROUNDS];
 } state;
 
 static mw_status call_often(mw_compiled *compiled, int nodes, mw_tensor *x, double *ret_seconds)
@@ -54,6 +55,35 @@ static mw_status measure(state *s, mw_compiled *none, mw_compiled *many, mw_tens
     return MW_OK;
 }
 
+static mw_status measure_fused(state *s, mw_compiled *few, mw_tensor *x, int round)
+{
+    double began = session_now(), compiled;
+    mw_tensor *out;
+    int nodes = LARGE_NODES;
+    mw_scope_begin("fused");
+    mw_status status = mw_compiled_call(few, &x, &out);
+    (void)mw_scope_end(NULL);
+    compiled = session_now() - began;
+    began = session_now();
+    mw_scope_begin("op by op");
+    if (status == MW_OK) status = chain(&nodes, &x, &out);
+    (void)mw_scope_end(NULL);
+    if (round >= 0) s->fused[round] = (session_now() - began) / compiled;
+    return status;
+}
+
+static mw_status fuse(state *s)
+{
+    int few = LARGE_NODES;
+    mw_compiled *c = NULL;
+    mw_tensor *x = mw_ones(MW_INTS(LARGE), MW_DTYPE_f32);
+    mw_status status = x ? mw_compile("few", chain, &few, 1, 1, &c) : mw_last_error()->code;
+    for (int round = -2; round < LARGE_ROUNDS && status == MW_OK; round++)
+        status = measure_fused(s, c, x, round);
+    mw_compiled_free(c);
+    return status;
+}
+
 static mw_status program(void *user)
 {
     state *s = user;
@@ -69,7 +99,7 @@ static mw_status program(void *user)
         status = measure(s, a, b, x, round);
     mw_compiled_free(a);
     mw_compiled_free(b);
-    return status;
+    return status == MW_OK ? fuse(s) : status;
 }
 
 mw_status bench_compiled_run(bench_compiled *ret)
@@ -81,6 +111,7 @@ mw_status bench_compiled_run(bench_compiled *ret)
     *ret = s.result;
     ret->step_us = bench_median(s.step, ROUNDS);
     ret->node_us = bench_median(s.node, ROUNDS);
+    ret->fused_ratio = bench_median(s.fused, LARGE_ROUNDS);
     ret->eager_node_us = bench_median(s.eager, ROUNDS);
     return MW_OK;
 }

@@ -58,8 +58,9 @@ static json_t *dispatch_json(const bench_dispatch *d)
 
 static json_t *compiled_json(const bench_compiled *c)
 {
-    return json_pack("{s:f, s:f, s:f, s:I}", "step_us", c->step_us, "node_us", c->node_us,
-                     "eager_node_us", c->eager_node_us, "allocations", (json_int_t)c->allocations);
+    return json_pack("{s:f, s:f, s:f, s:f, s:I}", "step_us", c->step_us, "node_us", c->node_us,
+                     "eager_node_us", c->eager_node_us, "fused_ratio", c->fused_ratio,
+                     "allocations", (json_int_t)c->allocations);
 }
 
 static json_t *plan_json(const bench_plan *p)
@@ -185,8 +186,10 @@ static void print_dispatch(const bench_dispatch *d)
 static void print_compiled(const bench_compiled *c)
 {
     printf("a compiled program, microseconds\n  a call without ops %8.4f\n  a node on top of its "
-           "kernel %8.4f (op by op %.4f)\n  %lld allocations\n",
-           c->step_us, c->node_us, c->eager_node_us, (long long)c->allocations);
+           "kernel %8.4f (op by op %.4f)\n  6 element-wise ops on 16 MB in one loop: %.2f times as "
+           "fast as op by op\n"
+           "  %lld allocations\n",
+           c->step_us, c->node_us, c->eager_node_us, c->fused_ratio, (long long)c->allocations);
 }
 
 static void print_plan(const bench_plan *p)

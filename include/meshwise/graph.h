@@ -197,6 +197,7 @@ typedef struct mw_compiled_facts {
     double seconds;       /* that the last one took */
     int nodes, steps;     /* of the program; what of it takes a step when it runs */
     int halves;           /* movements between whose begin and end other steps run */
+    int fused;            /* element-wise ops that run in one loop with others */
     int64_t arena_bytes;  /* of this rank: all that its own values ever need at once */
     int64_t frozen_bytes; /* of this rank: what was made of frozen tensors */
 } mw_compiled_facts;

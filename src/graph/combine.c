@@ -40,9 +40,9 @@ static bool is_small(const mw_node *n)
 
 static bool may_join(const mw_node *n)
 {
+    if (n->kind != MW_NODE_STEP || n->step != MW_STEP_all_reduce) return false;
     const mw_layout *l = &n->in[0]->layout;
-    if (n->kind != MW_NODE_STEP || n->step != MW_STEP_all_reduce || n->in[0]->mutated ||
-        n->out[0]->mutated || l->npartial != 1 || !mw__layout_count(l))
+    if (n->in[0]->mutated || n->out[0]->mutated || l->npartial != 1 || !mw__layout_count(l))
         return false;
     for (int d = 1; d < l->ndim; d++)
         if (!mw__dim_whole(&l->dim[d])) return false;

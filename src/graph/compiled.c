@@ -341,6 +341,7 @@ mw_compiled_facts mw_compiled_facts_get(const mw_compiled *c)
                                .nodes = v ? (int)v->nodes : 0,
                                .steps = v ? mw__program_steps(v->program) : 0,
                                .halves = v ? mw__program_halves(v->program) : 0,
+                               .fused = v ? mw__program_fused(v->program) : 0,
                                .arena_bytes = v ? mw__program_bytes(v->program) : 0,
                                .frozen_bytes = c->frozen ? mw__frozen_bytes(c->frozen) : 0};
 }

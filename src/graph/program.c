@@ -366,6 +366,7 @@ static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int
         MW_TRY(add_node(rank, p, n, input, ninput));
     MW_TRY(end_begun(p));
     MW_TRY(find_results(rank, p));
+    mw__program_fuse(p, &rank->plan_scratch);
     return mw__program_lay_out(rank, p);
 }
 
@@ -408,6 +409,14 @@ void mw__program_free(mw_rank *rank, mw_program *p)
 int64_t mw__program_bytes(const mw_program *p)
 {
     return p->bytes;
+}
+
+int mw__program_fused(const mw_program *p)
+{
+    int count = 0;
+    for (int i = 0; i < p->nstep; i++)
+        count += p->step[i].fused;
+    return count;
 }
 
 int mw__program_halves(const mw_program *p)

@@ -21,6 +21,7 @@ MW_NODISCARD mw_status mw__program_run(mw_rank *rank, mw_program *program, mw_te
 
 int64_t mw__program_bytes(const mw_program *program); /* of its arena: what lives at once at most */
 int mw__program_halves(const mw_program *program); /* movements with steps between begin and end */
+int mw__program_fused(const mw_program *program);  /* kernels that run in one loop with others */
 int mw__program_steps(const mw_program *program);  /* kernels, copies and movements */
 
 #endif

@@ -33,6 +33,8 @@ typedef struct run_step {
     int nin, nout;
     int *in, *out; /* places */
     bool waits;    /* peers may still read what it writes */
+    bool piece;    /* its result is a piece long: of a chain's inside */
+    int fused;     /* steps from this one on run as one loop; 0: it runs alone */
 } run_step;
 
 typedef struct slot {
@@ -67,6 +69,10 @@ static inline bool mw__step_pulls(const run_step *s)
 {
     return s->kind == RUN_MOVE || s->kind == RUN_END;
 }
+
+/* Finds chains of steps that run as one loop, before places get their memory. */
+void mw__program_fuse(mw_program *program, mw_arena *scratch);
+MW_NODISCARD mw_status mw__program_run_fused(mw_rank *rank, mw_program *program, run_step *first);
 
 /* Gives every place its memory, resolves views where that is known, and finds the steps that must
  * wait for peers. */

@@ -22,13 +22,20 @@ static mw_status wait_readers(mw_rank *rank, const mw_program *p, const run_step
     return MW_OK;
 }
 
-static mw_status run_kernel(mw_rank *rank, mw_program *p, run_step *s)
+/* What comes before a kernel: it is counted, told, and waits for who reads what it writes. */
+static mw_status begin_kernel(mw_rank *rank, const mw_program *p, const run_step *s)
 {
-    mw_call *call = s->call;
     if (MW_UNLIKELY(++rank->usage.calls == rank->options->fail_op &&
                     rank->index == rank->options->fail_rank))
         return mw__injected_failure(rank);
-    if (MW_UNLIKELY(rank->options->sink != NULL)) mw__account_call(rank, call);
+    if (MW_UNLIKELY(rank->options->sink != NULL)) mw__account_call(rank, s->call);
+    return s->waits && !s->call->in_place && !rank->fake ? wait_readers(rank, p, s) : MW_OK;
+}
+
+static mw_status run_kernel(mw_rank *rank, mw_program *p, run_step *s)
+{
+    mw_call *call = s->call;
+    MW_TRY(begin_kernel(rank, p, s));
     for (int i = 0; i < s->nin; i++)
         call->in[i].data = p->place[s->in[i]].handle->local.data;
     if (call->in_place) { /* its result is its operand */
@@ -38,10 +45,19 @@ static mw_status run_kernel(mw_rank *rank, mw_program *p, run_step *s)
     for (int i = 0; i < s->nout; i++)
         call->out[i].data = p->place[s->out[i]].handle->local.data;
     if (rank->fake) return MW_OK;
-    if (s->waits) MW_TRY(wait_readers(rank, p, s));
+    if (call->in_place) MW_TRY(wait_readers(rank, p, s));
     mw_status status = call->op->kernel(&call->kernel);
     mw__arena_clear(&rank->scratch);
     return status;
+}
+
+static mw_status run_fused(mw_rank *rank, mw_program *p, run_step *first)
+{
+    for (int i = 0; i < first->fused; i++) {
+        rank->site = first[i].node->site;
+        MW_TRY(begin_kernel(rank, p, &first[i]));
+    }
+    return rank->fake ? MW_OK : mw__program_run_fused(rank, p, first);
 }
 
 static mw_status run_step_of(mw_rank *rank, mw_program *p, run_step *s)
@@ -102,10 +118,13 @@ static mw_status renew_results(mw_program *p)
 
 static mw_status run_steps(mw_rank *rank, mw_program *p)
 {
-    for (int i = 0; i < p->nstep; i++) {
+    for (int i = 0, n; i < p->nstep; i += n) {
         run_step *s = &p->step[i];
+        n = MW_MAX(s->fused, 1);
         rank->site = s->node->site;
-        mw_status status = s->kind == RUN_KERNEL ? run_kernel(rank, p, s) : run_step_of(rank, p, s);
+        mw_status status = n > 1                   ? run_fused(rank, p, s)
+                           : s->kind == RUN_KERNEL ? run_kernel(rank, p, s)
+                                                   : run_step_of(rank, p, s);
         if (MW_LIKELY(status == MW_OK)) continue;
         say_where(rank, p, s->node);
         return status == MW_ERR_STRICT ? status : mw__rank_failed(rank, status);

@@ -51,7 +51,7 @@ static void lay_rule(const mw_schema *schema, const mw_rule_text *text, const ui
         if (type->base == MW_TYPE_INT) arg[a] = (mw_arg){.kind = MW_ARG_INT, .i = BYTE() % 5 - 2};
         if (type->base != MW_TYPE_TENSOR || (type->optional && BYTE() % 2)) continue;
         arg[a] = (mw_arg){.kind = type->list ? MW_ARG_TENSORS : MW_ARG_TENSOR, .first = call.nin};
-        arg[a].count = type->list ? BYTE() % 3 : 1;
+        arg[a].count = type->list ? (int)(BYTE() % 3) : 1;
         for (int k = 0; k < arg[a].count; k++, call.nin++) {
             meta[call.nin] =
                 (mw_meta){.dtype = MW_DTYPE_f32, .ndim = (int)(BYTE() % (MW_MAX_DIMS + 1))};
