@@ -91,13 +91,11 @@ mw_status optimise_dead(optimiser *o)
 /* ---- the same twice ---------------------------------------------------------------------------
  */
 
-/* An op of which two calls need not agree. */
+/* Not an op of which two calls need not agree, nor one whose result is memory that is written. */
 static bool is_pure(const mw_node *n)
 {
     if (n->kind == MW_NODE_INPUT || mw__node_writes(n)) return false;
     if (n->kind == MW_NODE_OP && n->op == mw__op_at(MW_OP_dropout)) return false;
-    for (int i = 0; i < n->nin; i++)
-        if (n->in[i]->mutated) return false;
     for (int k = 0; k < n->nout; k++)
         if (n->out[k]->mutated) return false;
     return true;
@@ -166,6 +164,21 @@ static bool same_node(const mw_node *a, const mw_node *b, bool placed)
     return a->kind != MW_NODE_CONST || same_constant(a, b);
 }
 
+static int root_of(const mw_ssa *v)
+{
+    return v->root ? v->root->id : v->id;
+}
+
+/* How often what the node reads has been written so far, by root: two nodes between which nothing
+ * has been read the same. */
+static int64_t writes_seen(const mw_node *n, const int *writes)
+{
+    int64_t seen = 0;
+    for (int i = 0; i < n->nin; i++)
+        seen += n->in[i]->mutated ? writes[root_of(n->in[i])] : 0;
+    return seen;
+}
+
 mw_status optimise_common(optimiser *o)
 {
     mw_graph *g = o->graph;
@@ -174,17 +187,22 @@ mw_status optimise_common(optimiser *o)
     while (cap < 2 * (uint64_t)g->nnode)
         cap *= 2;
     mw_node **slot = mw__arena_zalloc(&o->scratch, cap * sizeof *slot);
-    if (!slot) return MW_NOMEM();
+    int64_t *seen = mw__arena_zalloc(&o->scratch, cap * sizeof *seen); /* by slot */
+    int *writes = mw__arena_zalloc(&o->scratch, (size_t)(o->n + 1) * sizeof *writes);
+    if (!slot || !seen || !writes) return MW_NOMEM();
     for (mw_node *n = g->first, *next; n; n = next) {
         next = n->next;
         for (int i = 0; i < n->nin; i++)
             n->in[i] = standing(o, n->in[i]);
+        if (mw__node_writes(n)) writes[root_of(n->in[0])]++;
         if (!n->nout || !is_pure(n)) continue;
-        uint64_t at = hash_pure(n) % cap;
-        while (slot[at] && !same_node(slot[at], n, g->placed))
+        int64_t now = writes_seen(n, writes);
+        uint64_t at = mw__hash(hash_pure(n), &now, sizeof now) % cap;
+        while (slot[at] && (seen[at] != now || !same_node(slot[at], n, g->placed)))
             at = (at + 1) % cap;
         if (!slot[at]) {
             slot[at] = n;
+            seen[at] = now;
             continue;
         }
         slot[at]->asked = slot[at]->asked || n->asked;
