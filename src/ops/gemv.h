@@ -53,6 +53,7 @@ typedef enum mw__gemv_type {
  * row and the column alone, not on the number of rows or columns. */
 typedef struct mw__row_kernels {
     const char *name;
+    bool widens_f16; /* by one instruction: reading f16 costs no more than reading f32 */
     mw__gemv_fn *dot[MW_GEMV_TYPES];  /* y[i,j] = sum_k x[i,k] w[j,k]; zeros where k is 0 */
     mw__gemv_fn *axpy[MW_GEMV_TYPES]; /* y[i,j] = sum_k x[i,k] w[k,j]; likewise */
 

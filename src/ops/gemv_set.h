@@ -174,6 +174,7 @@ VEC_TARGET static void row_affine(float *to, const float *x, float mean, float s
 
 const mw__row_kernels MW_VEC_TABLE = {
     .name = MW_VEC_NAME,
+    .widens_f16 = MW_VEC != 0,
     .dot = {f32_dot, bf16_dot, f16_dot, f64_dot, block4_dot, block8_dot},
     .axpy = {f32_axpy, bf16_axpy, f16_axpy, f64_axpy},
     .softmax = row_softmax,

@@ -185,7 +185,8 @@ mw_status mw__narrow_make(const mw_mat *m, mw_narrow **ret)
     if (m->dtype != MW_DTYPE_f32 || m->rows == 0 || m->cols == 0) return MW_OK;
     if (m->col_stride != 1 && m->cols > 1) return MW_OK;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !*ret; i++)
-        MW_TRY(try_form(&forms[i], m, ret));
+        if (forms[i].type != MW_GEMV_F16 || mw__row_kernels_get()->widens_f16)
+            MW_TRY(try_form(&forms[i], m, ret));
     return MW_OK;
 }
 

@@ -189,6 +189,7 @@ VEC_FN __m256d vd_fold(vd x)
 
 /* Four lanes at a time by the compiler's own vector types, which every machine has or imitates. */
 typedef float vec_f4 __attribute__((vector_size(16)));
+typedef uint32_t vec_u4 __attribute__((vector_size(16)));
 typedef double vec_d2 __attribute__((vector_size(16)));
 
 typedef union vf {
@@ -226,7 +227,8 @@ VEC_FN vf vf_load(const float *at)
 }
 VEC_FN vf vf_load_bf16(const uint16_t *at)
 {
-    VEC_LANES(vf, VF_LANES, mw__bf16_to_f32(at[l]));
+    VEC_QUARTERS(vf,
+                 (vec_f4)((vec_u4){at[4 * l], at[4 * l + 1], at[4 * l + 2], at[4 * l + 3]} << 16));
 }
 VEC_FN vf vf_load_f16(const uint16_t *at)
 {

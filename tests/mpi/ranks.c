@@ -2,12 +2,14 @@
  *
  *     transfers   random transfers between random teams, then the same between threads: same bits
  *     layouts     random redistributions on meshes of that many ranks, then the same on threads
+ *     compiled    a program whose sums are under way while it computes: the bits of op by op
  *     others      ways to fail; every rank prints the error that it gets and exits as the program
  * does */
 #include "unit/layout_random.h"
 
 #include "comm/comm.h"
 
+#include <meshwise/graph.h>
 #include <meshwise/meshwise.h>
 #include <pthread.h>
 #include <signal.h>
@@ -353,6 +355,61 @@ static int failures(const char *mode, double timeout)
     return mw_status_exit(MW_ERR_COMM);
 }
 
+/* ---- compiled programs --------------------------------------------------------------------- */
+
+enum { N = 40, SUMS = 3 };
+
+static mw_status sums(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    (void)user;
+    for (int k = 0; k < SUMS; k++) {
+        out[k] = mw_mm(mw_transpose_int(in[k], 0, 1), in[k + 1]);
+        (void)mw_mark_sharding(out[k], NULL, "replicated");
+        if (k) out[k] = mw_add(out[k], mw_relu(out[k - 1]), 1);
+    }
+    return out[SUMS - 1] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status compile_sums(void *user)
+{
+    static float data[20 * N * N], one[N * N], two[N * N];
+    const int64_t shape[2] = {20 * N, N};
+    mw_tensor *in[SUMS + 1], *plain[SUMS], *out[SUMS];
+    mw_compiled *c;
+    (void)user;
+    for (int k = 0; k <= SUMS; k++) {
+        for (int i = 0; i < 20 * N * N; i++)
+            data[i] = (float)(i * (7 + k) % 13 - 6);
+        in[k] = mw_from_data(MW_DTYPE_f32, shape, 2, data, NULL, "[800@x, 40]");
+    }
+    MW_TRY(mw_compile("sums", sums, NULL, SUMS + 1, SUMS, &c));
+    mw_status status = sums(NULL, in, plain);
+    for (int round = 0; round < 100 && status == MW_OK; round++) {
+        mw_scope_begin("round");
+        status = mw_compiled_call(c, in, out);
+        for (int k = 0; k < SUMS && status == MW_OK; k++) {
+            status = mw_read(plain[k], MW_DTYPE_f32, one, sizeof one);
+            if (status == MW_OK) status = mw_read(out[k], MW_DTYPE_f32, two, sizeof two);
+            if (status == MW_OK && memcmp(one, two, sizeof one) != 0)
+                status = MW_FAIL(MW_ERR_INTERNAL, "round %d: sum %d differs", round, k);
+        }
+        (void)mw_scope_end(NULL);
+    }
+    if (status == MW_OK && mw_compiled_facts_get(c).halves < 1)
+        status = MW_FAIL(MW_ERR_INTERNAL, "nothing runs meanwhile");
+    mw_compiled_free(c);
+    return status;
+}
+
+static int compiled(int ranks)
+{
+    char mesh[16];
+    (void)snprintf(mesh, sizeof mesh, "x=%d", ranks);
+    const mw_launch_options options = {.mesh = mesh, .backend = "mpi"};
+    if (mw_launch(&options, compile_sums, NULL) != MW_OK) give_up("compiled");
+    return 0;
+}
+
 /* ---- starting ------------------------------------------------------------------------------ */
 
 static mw_status nothing(void *user)
@@ -371,6 +428,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         (void)fprintf(stderr, "ranks: %s on %d ranks, seed %llu\n", mode, ranks,
                       (unsigned long long)seed);
+    if (strcmp(mode, "compiled") == 0) return compiled(ranks);
     if (strcmp(mode, "layouts") == 0) return layouts(rank, ranks, seed);
     if (strcmp(mode, "meshes") == 0) {
         const mw_launch_options options = {.mesh = rank == 1 ? "x=2,y=2" : "x=4", .backend = "mpi"};
