@@ -130,6 +130,6 @@ typedef struct own_event {
     int asked;    /* -1: not stated */
     int64_t last; /* its last line; 0: it has one */
 } own_event;
-void mw__own_tell_event(const own_here *h, const own_event *event);
+void mw__own_tell_event(const own_here *h, const own_event *v);
 
 #endif

@@ -88,7 +88,7 @@ static void hang_done(void *state)
     mw__hang_flight_done(s);
     mw__free(s->group, (size_t)s->cap_group * sizeof *s->group);
     mw__free(s->group_key, (size_t)s->cap_key * sizeof *s->group_key);
-    mw__free(s->event, s->event ? HANG_EVENTS * 2 * sizeof *s->event : 0);
+    mw__free(s->event, s->event ? (size_t)HANG_EVENTS * 2 * sizeof *s->event : 0);
     mw__lookup_done(&s->comm);
 }
 

@@ -14,9 +14,16 @@ typedef struct form {
 /* ---- blocks -----------------------------------------------------------------------------------
  */
 
+static uint32_t bits_of(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+
 static bool same_bits(float a, float b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return bits_of(a) == bits_of(b);
 }
 
 /* Are all n values base + q * step with q up to `most`? Their q. */
@@ -36,9 +43,7 @@ static bool fits(const float *from, int64_t n, float base, float step, int most,
 /* A step whose products with any q are exact: 16 bits of it are used at most. */
 static bool is_short(float step)
 {
-    uint32_t bits;
-    memcpy(&bits, &step, sizeof bits);
-    return (bits & 0xff) == 0 && (step == 0 || step > 0x1p-100f);
+    return (bits_of(step) & 0xff) == 0 && (step == 0 || step > 0x1p-100f);
 }
 
 /* The smallest value is the base; the next is some whole number of steps from it: the largest step

@@ -41,7 +41,7 @@ static bool at_first(const mw_rank *rank, const mw_mesh *mesh, const mw_step *st
 
 static uint64_t transfer_hash(const mw_redist *r, int hop, int phase)
 {
-    uint64_t h = mw__hash((uint64_t)(hop * 2 + phase), &r->from->layout, sizeof(mw_layout));
+    uint64_t h = mw__hash((uint64_t)hop * 2 + (uint64_t)phase, &r->from->layout, sizeof(mw_layout));
     h = mw__hash(h, &r->to->layout, sizeof(mw_layout));
     return mw__hash(h, &r->plan.mesh->hash, sizeof(uint64_t));
 }
