@@ -80,9 +80,13 @@ typedef struct cli_model {
 MW_NODISCARD mw_status cli_model_open(const char *path, cli_model *ret);
 void cli_model_close(cli_model *model);
 
-/* Runs the passes that --passes names (all, where it is not given), printing the program after the
- * one that `print_after` (may be NULL) names. */
-MW_NODISCARD mw_status cli_passes(mw_graph *graph, const cli_args *args, const char *print_after);
+/* Runs the passes that --passes names (all, where it is not given) and prints the program after the
+ * one that --print-after names. `ran` (may be NULL: then there is no "capture" to print after) is
+ * told of each. Fails: MW_ERR_ARG, before any of them, for a pass that there is not, or one to
+ * print after that would not run. */
+typedef void cli_pass_ran(void *user, mw_graph *graph, const char *name, double seconds);
+MW_NODISCARD mw_status cli_passes(mw_graph *graph, const cli_args *args, cli_pass_ran *ran,
+                                  void *user);
 
 #define COMMAND(name, positional, text) int cmd_##name(const cli_args *args);
 #include "cli/commands.def"

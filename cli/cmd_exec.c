@@ -215,19 +215,6 @@ static void compare(const exec_result *a, const exec_result *b, int at, checked 
     }
 }
 
-static mw_status check(exec_state *s, checked *ret)
-{
-    exec_result *sharded = s->result;
-    s->result = NULL;
-    mw_status status = launch(s, true);
-    *ret = (checked){.same = true};
-    for (int i = 0; i < s->nresult && status == MW_OK; i++)
-        if (sharded[i].value && s->result[i].value) compare(&sharded[i], &s->result[i], i, ret);
-    free_results(s->result, s->nresult);
-    s->result = sharded;
-    return status;
-}
-
 /* ---- the command ------------------------------------------------------------------------------
  */
 
@@ -269,22 +256,40 @@ static mw_status has_data(const mw_graph *graph, const char *path)
     return MW_OK;
 }
 
-static mw_status open_graph(exec_state *s, const char *path)
+static mw_status open_graph(const exec_state *s, const char *path, mw_graph **ret)
 {
     char *text;
     int64_t length;
     mw_status status = cli_read_file(path, &text, &length);
     if (status != MW_OK) return status;
-    status = mw_graph_parse(text, path, s->args->value[OPT_mesh], &s->graph);
+    status = mw_graph_parse(text, path, s->args->value[OPT_mesh], ret);
     mw_memory_free(text, (size_t)length + 1);
     if (status != MW_OK) return status;
-    s->nresult = mw_graph_results(s->graph);
-    if (!mw_graph_mesh(s->graph)) {
+    if (!mw_graph_mesh(*ret)) {
         (void)mw_error_set(MW_ERR_ARG, "%s states no mesh", path);
         mw_error_hint("state one, mesh @m = [x=2], or give --mesh");
         return MW_ERR_ARG;
     }
-    return has_data(s->graph, path);
+    return has_data(*ret, path);
+}
+
+/* The program as it was written, on one rank: passes made it for its mesh. */
+static mw_status check(exec_state *s, checked *ret)
+{
+    exec_result *sharded = s->result;
+    mw_graph *run = s->graph;
+    s->result = NULL;
+    s->graph = NULL;
+    mw_status status = open_graph(s, s->args->positional[0], &s->graph);
+    if (status == MW_OK) status = launch(s, true);
+    mw_graph_free(s->graph);
+    s->graph = run;
+    *ret = (checked){.same = true};
+    for (int i = 0; i < s->nresult && status == MW_OK; i++)
+        if (sharded[i].value && s->result[i].value) compare(&sharded[i], &s->result[i], i, ret);
+    free_results(s->result, s->nresult);
+    s->result = sharded;
+    return status;
 }
 
 int cmd_exec(const cli_args *args)
@@ -293,8 +298,9 @@ int cmd_exec(const cli_args *args)
     exec_state s = {.args = args};
     checked c;
     bool compared = args->value[OPT_check] != NULL && cli_first(args);
-    mw_status status = open_graph(&s, args->positional[0]);
-    if (status == MW_OK && args->value[OPT_passes]) status = cli_passes(s.graph, args, NULL);
+    mw_status status = open_graph(&s, args->positional[0], &s.graph);
+    if (status == MW_OK) s.nresult = mw_graph_results(s.graph);
+    if (status == MW_OK && args->value[OPT_passes]) status = cli_passes(s.graph, args, NULL, NULL);
     if (status == MW_OK) status = check_world(&s);
     if (status == MW_OK) status = launch(&s, false);
     if (status == MW_OK && s.lost) status = mw_error_set(MW_ERR_NOMEM, "out of memory");

@@ -12,43 +12,17 @@ static void open_rest(const graph_state *g, mw_graph *graph)
             mw_graph_open_parameter(graph, i);
 }
 
-static bool named(const char *list, const char *name)
+static void keep_pass(void *user, mw_graph *graph, const char *name, double seconds)
 {
-    size_t n = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)) != NULL; at += n) {
-        bool begins = at == list || strchr(", ", at[-1]);
-        if (begins && (!at[n] || strchr(", ", at[n]))) return true;
-    }
-    return false;
+    graph_state *g = user;
+    if (g->npass < GRAPH_PASSES)
+        g->pass[g->npass++] = (graph_pass){name, seconds, mw_graph_nodes(graph)};
 }
 
 static mw_status run_passes(graph_state *g, mw_graph *graph)
 {
-    const char *only = g->s.args->value[OPT_passes], *after = g->s.args->value[OPT_print_after];
-    bool known = !after;
-    for (int i = 0; i < mw_pass_count() && !known; i++)
-        known = strcmp(after, mw_pass_name(i)) == 0;
-    if (!known && strcmp(after, "capture") != 0)
-        return mw_error_set(MW_ERR_ARG,
-                            "--print-after %.40s: no such pass (meshwise opt lists them)", after);
-    for (int i = 0; i < mw_pass_count(); i++) {
-        if (after && strcmp(after, "capture") == 0 && i == 0) {
-            (void)fputs(mw_graph_text(graph), stdout);
-            g->printed = true;
-        }
-        if (only && strcmp(only, "all") != 0 && !named(only, mw_pass_name(i))) continue;
-        double began = session_now();
-        mw_status status = mw_graph_pass(graph, mw_pass_name(i));
-        if (status != MW_OK) return status;
-        if (g->npass < GRAPH_PASSES)
-            g->pass[g->npass++] =
-                (graph_pass){mw_pass_name(i), session_now() - began, mw_graph_nodes(graph)};
-        if (after && strcmp(after, mw_pass_name(i)) == 0) {
-            (void)fputs(mw_graph_text(graph), stdout);
-            g->printed = true;
-        }
-    }
-    return MW_OK;
+    g->printed = g->s.args->value[OPT_print_after] != NULL;
+    return cli_passes(graph, g->s.args, keep_pass, g);
 }
 
 static mw_status capture_file(graph_state *g, llama *model, mw_graph **ret)

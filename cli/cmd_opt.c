@@ -18,38 +18,6 @@ static mw_status print_graph(mw_graph *graph)
     return MW_OK;
 }
 
-static mw_status run_pass(mw_graph *graph, const char *name, const char *print_after)
-{
-    mw_status status = mw_graph_pass(graph, name);
-    if (status == MW_OK && print_after && strcmp(print_after, name) == 0)
-        status = print_graph(graph);
-    return status;
-}
-
-static mw_status run_named(mw_graph *graph, const char *name, const char *print_after)
-{
-    mw_status status = MW_OK;
-    if (strcmp(name, "all") != 0) return run_pass(graph, name, print_after);
-    for (int i = 0; i < mw_pass_count() && status == MW_OK; i++)
-        status = run_pass(graph, mw_pass_name(i), print_after);
-    return status;
-}
-
-mw_status cli_passes(mw_graph *graph, const cli_args *args, const char *print_after)
-{
-    const char *at = args->value[OPT_passes] ? args->value[OPT_passes] : "all";
-    while (*at) {
-        char name[64];
-        int n = (int)strcspn(at, ", ");
-        (void)snprintf(name, sizeof name, "%.*s", n, at);
-        mw_status status = n ? run_named(graph, name, print_after) : MW_OK;
-        if (status != MW_OK) return status;
-        at += n;
-        at += strspn(at, ", ");
-    }
-    return MW_OK;
-}
-
 static int print_why(const cli_args *args, mw_graph *graph)
 {
     const char *says;
@@ -79,7 +47,8 @@ int cmd_opt(const cli_args *args)
     status = mw_graph_parse(text, args->positional[0], args->value[OPT_mesh], &graph);
     mw_memory_free(text, (size_t)length + 1);
     if (status == MW_OK) status = mw_graph_check(graph);
-    if (status == MW_OK && args->value[OPT_passes]) status = cli_passes(graph, args, after);
+    if (status == MW_OK && (args->value[OPT_passes] || after))
+        status = cli_passes(graph, args, NULL, NULL);
     if (status == MW_OK && args->value[OPT_why]) {
         int code = print_why(args, graph);
         mw_graph_free(graph);

@@ -234,6 +234,34 @@ static mw_status check_dim(const mw_dim *dim)
     return MW_OK;
 }
 
+bool mw__layout_apart(const mw_layout *layout)
+{
+    used_part used[MOST_PARTS];
+    int count = 0;
+    uint32_t seen = 0;
+    bool again = false; /* some axis stands twice; else there is nothing to compare */
+    for (int d = 0; d < layout->ndim; d++)
+        for (int i = 0; i < layout->dim[d].ncut; i++) {
+            const mw_cut *cut = &layout->dim[d].cut[i];
+            if (cut->axis == MW_CUT_LOCAL) continue;
+            again = again || (seen >> cut->axis & 1);
+            seen |= 1u << cut->axis;
+            used[count++] = (used_part){cut->axis, cut->major, cut->size};
+        }
+    for (int i = 0; i < layout->npartial; i++) {
+        const mw_partial *p = &layout->partial[i];
+        again = again || (seen >> p->axis & 1);
+        seen |= 1u << p->axis;
+        used[count++] = (used_part){p->axis, p->major, p->size};
+    }
+    for (int i = 0; i < count && again; i++)
+        for (int k = 0; k < i; k++)
+            if (used[i].axis == used[k].axis &&
+                !mw__parts_apart(used[i].major, used[i].size, used[k].major, used[k].size))
+                return false;
+    return true;
+}
+
 mw_status mw__layout_check(const mw_mesh *mesh, const mw_layout *layout)
 {
     used_part used[MOST_PARTS];

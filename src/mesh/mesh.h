@@ -79,6 +79,8 @@ void mw__layout_canonical(const mw_mesh *mesh, mw_layout *layout);
 
 /* Checks capacities, axes used twice (partial axes included), sizes. MW_ERR_LAYOUT says what. */
 MW_NODISCARD mw_status mw__layout_check(const mw_mesh *mesh, const mw_layout *layout);
+/* Do all parts of axes in it stand apart, so that every element has its owners? Pure. */
+bool mw__layout_apart(const mw_layout *layout);
 uint64_t mw__layout_hash(const mw_layout *layout);
 int64_t mw__layout_count(const mw_layout *layout); /* elements; the product of sizes */
 int64_t mw__layout_local_count(const mw_mesh *mesh, const mw_layout *layout, int rank);

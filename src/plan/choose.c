@@ -163,9 +163,10 @@ static mw_status say_why(chooser *c, uint32_t odd, const char **ret)
             if (p)
                 mw__str_printf(&text, "is a partial %s", mw__reduce_name((mw_reduce)p->kind));
             else if (at)
-                for (int l = 0; l < c->rule->nletter; l++) {
+                for (int l = 0, n = 0; l < c->rule->nletter; l++) {
                     if (!(at >> l & 1)) continue;
-                    mw__str_printf(&text, "splits %s%s", c->rule->letter[l].name,
+                    mw__str_printf(&text, "%s%s%s", n++ ? " and " : "splits ",
+                                   c->rule->letter[l].name,
                                    c->by_parts[l]     ? ", which must be whole or worked in parts"
                                    : c->splittable[l] ? ""
                                                       : ", which must be whole");

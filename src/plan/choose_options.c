@@ -181,12 +181,15 @@ void mw__chooser_options(chooser *c, int axis, axis_options *o)
             if (mw__carriers(c, axis, -1, p->kind, role))
                 add_option(o, (option){OPT_PASS, -1, -1, p->kind});
         }
-        /* An axis cut in parts may lie on several letters: as this operand has it. */
+        /* An axis cut in parts may lie on several letters: as this operand has it. (Not where one
+         * of them is worked in parts: the ops of the parts contract it, and would move the others.)
+         */
         uint64_t at = mw__letters_with(c, i, axis);
         if (at & (at - 1)) {
             bool legal = true;
             for (int l = 0; l < c->rule->nletter; l++)
-                if (at >> l & 1) legal = legal && c->splittable[l] && !c->contracted[l];
+                if (at >> l & 1)
+                    legal = legal && c->splittable[l] && !c->contracted[l] && !c->by_parts[l];
             if (legal) add_option(o, (option){OPT_COPY, -1, i, 0});
         }
     }
@@ -236,15 +239,15 @@ static void append_axes(const chooser *c, mw_dim *dim, uint32_t axes)
     }
 }
 
-/* How letter l is cut when exactly these axes cut it: as the operands have it that already agree,
- * the largest voice first. */
-static mw_dim letter_cut(const chooser *c, int l, uint32_t axes)
+/* How letter l is cut when exactly these axes cut it: as operand `like` has it, or (-1) as those
+ * have it that already agree, the largest voice first. */
+static mw_dim letter_cut(const chooser *c, int l, uint32_t axes, int like)
 {
     mw_dim best = mw__dim_plain(c->rule->letter[l].size);
     if (!axes) return best;
     int64_t best_voice = -1;
     for (int i = 0; i < c->nin; i++) {
-        if (!(c->operand[i].letters >> l & 1)) continue;
+        if (!(c->operand[i].letters >> l & 1) || (like >= 0 && i != like)) continue;
         const mw_dim *now = &c->operand[i].by_letter[l];
         mw_dim dim = *now; /* canonical: what loses nothing stays so */
         if (mw__dim_axes(now) & ~axes) dim = mw__dim_without(c->mesh, now, ~axes);
@@ -376,14 +379,19 @@ static bool add_partials(const chooser *c, int axis, const option *o, mw_layout 
 bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_layout *out)
 {
     uint32_t axes[MW_RULE_LETTERS] = {0};
+    int like[MW_RULE_LETTERS];
+    memset(like, -1, sizeof like);
     for (int a = 0; a < c->mesh->naxis; a++) {
         if (!pick[a]) continue;
         uint64_t at = mw__letters_of_option(c, a, pick[a]);
-        for (int l = 0; at; l++, at >>= 1)
-            if (at & 1) axes[l] |= 1u << a;
+        for (int l = 0; at; l++, at >>= 1) {
+            if (!(at & 1)) continue;
+            axes[l] |= 1u << a;
+            if (pick[a]->kind == OPT_COPY) like[l] = pick[a]->operand;
+        }
     }
     for (int l = 0; l < c->rule->nletter; l++)
-        c->cut[l] = letter_cut(c, l, axes[l]);
+        c->cut[l] = letter_cut(c, l, axes[l], like[l]);
     for (int i = 0; i < c->nin; i++) {
         in[i] = (mw_layout){.dtype = c->operand[i].now->dtype};
         if (c->rule->in[i].unread) in[i] = *c->operand[i].now;
@@ -396,9 +404,9 @@ bool mw__chooser_build(chooser *c, const option *const *pick, mw_layout *in, mw_
     for (int a = 0; a < c->mesh->naxis; a++)
         if (pick[a] && pick[a]->reduce && !add_partials(c, a, pick[a], in, out)) return false;
     for (int k = 0; k < c->rule->nout; k++)
-        if (!one_kind(&out[k])) return false;
+        if (!one_kind(&out[k]) || !mw__layout_apart(&out[k])) return false;
     for (int i = 0; i < c->nin; i++)
-        if (!one_kind(&in[i])) return false;
+        if (!one_kind(&in[i]) || !mw__layout_apart(&in[i])) return false;
     /* What is written in place lies as it lay, and says so: no maximum may become a minimum there.
      */
     return !c->in_place || mw_layout_equal(&in[0], &out[0]);
