@@ -131,8 +131,8 @@ static void print_header(void)
 static void print_value(const mw_schema_arg *a)
 {
     const char *n = a->name;
-    if (left_out(a)) {
-        printf("v_none()");
+    if (left_out(a)) { /* nothing here depends on it */
+        printf(a->type.optional ? "v_none()" : "v_text(\"contiguous_format\")");
         return;
     }
     switch ((mw_type_base)a->type.base) {

@@ -340,7 +340,8 @@ static mw_status run_function(capture *c, mw_function f, void *user, mw_tensor *
 static bool is_replaced(const mw_ssa *now)
 {
     const mw_ssa *v = now;
-    while (v->def->kind == MW_NODE_MARK && mw_layout_equal(&v->layout, &v->def->in[0]->layout)) {
+    while (v->def->kind == MW_NODE_MARK && !v->def->own &&
+           mw_layout_equal(&v->layout, &v->def->in[0]->layout)) {
         for (int d = 0; d < v->layout.ndim; d++)
             if (v->layout.dim[d].open) return true;
         v = v->def->in[0];
@@ -374,8 +375,8 @@ static mw_status find_replaced(capture *c, mw_tensor *const *in, int nout, mw_ss
 /* Whose memory it is as far as marks move nothing. */
 static const mw_ssa *root_of(const mw_ssa *v)
 {
-    while (v->def->kind == MW_NODE_MARK || v->root != v)
-        v = v->def->kind == MW_NODE_MARK ? v->def->in[0] : v->root;
+    while ((v->def->kind == MW_NODE_MARK && !v->def->own) || v->root != v)
+        v = v->root != v ? v->root : v->def->in[0];
     return v;
 }
 
@@ -420,6 +421,11 @@ static mw_status capture_all(capture *c, mw_function f, void *user, mw_mesh *mes
     c->rank->recorder = &c->recorder;
     mw_status status = make_inputs(c, mesh, layout, nin, given, in);
     if (status == MW_OK) status = run_function(c, f, user, in, in + nin, result, nout);
+    if (status == MW_OK) find_shared(c->graph, given);
+    if (status == MW_OK && given) {
+        status = mw__graph_results(c->graph, result, nout);
+        mw__graph_mutated(c->graph); /* which marks give handles memory of their own */
+    }
     if (status == MW_OK && given) status = find_replaced(c, in, nout, result, &result);
     if (status == MW_OK) status = mw__graph_results(c->graph, result, nout + c->graph->nreplaced);
     c->rank->recorder = NULL;
@@ -445,7 +451,6 @@ mw_status mw__capture(mw_rank *rank, mw_site site, const char *name, mw_function
     mw__arena_done(&c.arena);
     release(c.graph);
     if (status == MW_OK) {
-        find_shared(c.graph, given);
         mw__graph_mutated(c.graph);
         status = note_roots(c.graph);
     }

@@ -44,6 +44,7 @@ static bool may_join(const mw_node *n)
     const mw_layout *l = &n->in[0]->layout;
     if (n->in[0]->mutated || n->out[0]->mutated || l->npartial != 1 || !mw__layout_count(l))
         return false;
+    if (l->partial[0].kind == MW_REDUCE_PROD) return false; /* no cat of factors */
     for (int d = 1; d < l->ndim; d++)
         if (!mw__dim_whole(&l->dim[d])) return false;
     return n->out[0]->layout.npartial == 0 && is_small(n);
@@ -52,7 +53,7 @@ static bool may_join(const mw_node *n)
 static bool alike(const mw_node *a, const mw_node *b)
 {
     const mw_layout *l = &a->in[0]->layout, *k = &b->in[0]->layout;
-    return a->axes == b->axes && a->out[0]->mesh == b->out[0]->mesh && l->dtype == k->dtype &&
+    return a->asked == b->asked && a->axes == b->axes && a->out[0]->mesh == b->out[0]->mesh && l->dtype == k->dtype &&
            memcmp(&l->partial[0], &k->partial[0], sizeof l->partial[0]) == 0 &&
            cuts_rows(l) == cuts_rows(k) && (!cuts_rows(l) || mw__dim_equal(&l->dim[0], &k->dim[0]));
 }
@@ -105,8 +106,11 @@ static mw_status cut_out(combine *c, mw_node *at, mw_ssa *whole, int64_t from, i
                           {.kind = MW_ARG_INT, .i = from},
                           {.kind = MW_ARG_INT, .i = from + count},
                           {.kind = MW_ARG_INT, .i = 1}};
+    const mw_arg clone[] = {{.kind = MW_ARG_TENSOR, .first = 0, .count = 1}, {.kind = MW_ARG_NONE}};
     mw_ssa *columns;
     MW_TRY(emit(c, at, MW_OP_slice, arg, &whole, 1, &columns));
+    if (rows_of(&whole->layout) > 1) /* dense, as what they stand for was */
+        MW_TRY(emit(c, at, MW_OP_clone, clone, &columns, 1, &columns));
     mw_layout_shape(as, shape);
     return reshape(c, at, columns, shape, as->ndim, ret);
 }
@@ -144,8 +148,7 @@ static mw_status add_all_reduce(combine *c, mw_node *at, mw_ssa *x, mw_ssa **ret
     made->recv_bytes_total = way->price.bytes;
     made->site = first->site;
     made->chain = first->chain;
-    for (int i = 0; i < c->n; i++)
-        made->asked = made->asked || c->group[i]->asked;
+    made->asked = first->asked;
     MW_TRY(mw__graph_note(c->graph, &made->because, "%d small ones at once: %%%s to %%%s", c->n,
                           first->out[0]->name, c->group[c->n - 1]->out[0]->name));
     *ret = made->out[0];

@@ -191,13 +191,14 @@ static mw_status agree(const mw_compiled *c, const mw_rank *rank, const version 
     if (rank->fake || rank->mesh->nrank == 1) return MW_OK;
     mw_str text = {0};
     mw__graph_print(v->graph, &text);
-    MW_TRY(mw__str_status(&text));
-    uint64_t mine = mw__hash(1, text.at, text.length);
+    mw_status status = mw__str_status(&text);
+    uint64_t mine = status == MW_OK ? mw__hash(1, text.at, text.length) : 0;
     mw__str_done(&text);
+    MW_TRY(status);
     size_t size = (size_t)rank->mesh->nrank * sizeof(uint64_t);
     uint64_t *all = mw__zalloc(size);
     if (!all) return MW_NOMEM();
-    mw_status status = mw_gather_bytes(&mine, sizeof mine, all);
+    status = mw_gather_bytes(&mine, sizeof mine, all);
     for (int r = 0; r < rank->mesh->nrank && status == MW_OK; r++)
         if (all[r] != all[0])
             status = MW_FAIL(MW_ERR_COMM, "%s: rank %d has compiled another program than rank 0",

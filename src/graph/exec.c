@@ -148,10 +148,9 @@ static mw_status run_move(runner *r, const mw_node *node)
     r->tensor[v->id] = mw_tensor_name(t, v->name);
     r->rank->site = node->site;
     MW_TRY(settle(r, v, node, t));
-    if (node->kind == MW_NODE_MARK) return MW_OK;
-    bool written = v->mutated || node->in[0]->mutated;
+    if (node->kind == MW_NODE_MARK && !node->own) return MW_OK;
     t->apart = false; /* it is no view, wherever it has been moved */
-    if (!written || t->storage != from->storage) return MW_OK;
+    if (!node->own || t->storage != from->storage) return MW_OK;
     t = mw_clone_at(node->site, t);
     r->tensor[v->id] = t ? mw_tensor_name(t, v->name) : NULL;
     return t ? MW_OK : mw_last_error()->code;

@@ -38,6 +38,7 @@ void mw__frozen_free(mw_frozen *f)
         if (!f->storages.at[i].hash) continue;
         mw_storage *storage = f->storages.at[i].item;
         storage->frozen--;
+        storage->held--;
         mw__storage_unref(storage);
     }
     mw__lookup_done(&f->storages);
@@ -86,6 +87,7 @@ static mw_status freeze(mw_frozen *f, mw_storage *storage)
     added->item = storage;
     mw__storage_ref(storage);
     storage->frozen++;
+    storage->held++;
     return MW_OK;
 }
 

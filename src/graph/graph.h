@@ -50,6 +50,7 @@ struct mw_ssa {
     uint8_t priority[MW_MAX_DIMS]; /* of an annotation, by dim: 0 propagates first */
     mw_ssa *root;                  /* whose memory it is; set with `mutated` */
     int last;                      /* where it is used last; likewise */
+    bool written; /* of a root: some node writes into its memory; likewise */
     bool mutated; /* it shares memory with what some node writes in place; a view, if that is while
                      it is needed */
     mw_origin *origin;
@@ -95,6 +96,9 @@ struct mw_node {
     uint32_t axes;                        /* STEP: the mesh axes whose ranks talk */
     int dim, to_dim;                      /* STEP: -1 where it has none */
     int64_t recv_bytes, recv_bytes_total; /* STEP: of the rank that receives most; of all */
+    bool own; /* MARK, STEP: the result has memory of its own whether or not anything moves, since
+                 one could tell: somebody writes into the one while the other is used. Set with
+                 `mutated` */
     int meanwhile; /* STEP: ops that run between its begin and the wait for it; after `schedule` */
     bool asked;    /* STEP: the user wrote where it lies */
     const char *because; /* why it is there; "" */

@@ -84,7 +84,8 @@ mw_status optimise_chains(optimiser *o)
     MW_TRY(optimise_count(o));
     for (mw_node *n = o->graph->last, *prev; n; n = prev) {
         prev = n->prev;
-        if (!moves(n) || !moves(n->in[0]->def) || n->in[0]->mutated || n->out[0]->mutated) continue;
+        if (!moves(n) || !moves(n->in[0]->def) || n->in[0]->mutated || n->out[0]->mutated || n->own)
+            continue;
         mw_ssa *head;
         mw_price now;
         const mw_node *reason;
@@ -265,7 +266,7 @@ mw_status optimise_constants(optimiser *o)
         mw_ssa *v = n->in[0], *out = n->out[0];
         while (v->id < o->n && o->now[v->id])
             v = o->now[v->id];
-        if (mw_layout_equal(&v->layout, &out->layout) && !v->mutated && !out->mutated) {
+        if (mw_layout_equal(&v->layout, &out->layout) && !v->mutated && !out->mutated && !n->own) {
             o->now[out->id] = v;
             mw__graph_erase(o->graph, n);
             o->changes++;

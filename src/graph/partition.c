@@ -125,8 +125,7 @@ static mw_status write_steps(partition *p, mw_node *node)
     mw_ssa *x = node->in[0];
     const mw_plan *plan = NULL;
     MW_TRY(plan_of(p, &x->layout, &node->out[0]->layout, &plan));
-    if (!plan->nstep && node->kind == MW_NODE_STEP && (x->mutated || node->out[0]->mutated))
-        return write_copy(p, node);
+    if (!plan->nstep && node->own) return write_copy(p, node);
     if (!plan->nstep) {
         MW_TRY(stand_for(p, node->out[0], x));
         mw__graph_erase(p->graph, node);

@@ -87,9 +87,10 @@ static mw_status end_begun(mw_program *p)
 static mw_status end_for(mw_program *p, int at, bool writes)
 {
     if (!p->begun.redist) return MW_OK;
-    int root = p->place[at].root;
-    bool waits =
-        root == p->place[p->begun.out[0]].root || (writes && root == p->place[p->begun.in[0]].root);
+    int root = p->place[at].root, from = p->place[p->begun.in[0]].root;
+    /* Two tensors from outside may be one memory. */
+    bool from_there = root == from || (p->place[root].slot < 0 && p->place[from].slot < 0);
+    bool waits = root == p->place[p->begun.out[0]].root || (writes && from_there);
     return waits ? end_begun(p) : MW_OK;
 }
 
@@ -356,6 +357,17 @@ static mw_status find_results(mw_rank *rank, mw_program *p)
     return MW_OK;
 }
 
+/* The handles on tensors from outside are the program's alone, but their memory is not. */
+static void hold(mw_program *p, int by)
+{
+    for (int64_t i = 0; i < p->nplace; i++) {
+        place *at = &p->place[i];
+        mw_storage *storage = at->handle->storage;
+        if (by > 0) at->held = storage && p->place[at->root].slot < 0;
+        if (at->held) storage->held += by;
+    }
+}
+
 static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int ninput)
 {
     p->of_value = mw__arena_alloc(&p->arena, (size_t)(p->graph->nvalue + 1) * sizeof(int));
@@ -367,7 +379,9 @@ static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int
     MW_TRY(end_begun(p));
     MW_TRY(find_results(rank, p));
     mw__program_fuse(p, &rank->plan_scratch);
-    return mw__program_lay_out(rank, p);
+    MW_TRY(mw__program_lay_out(rank, p));
+    hold(p, 1);
+    return MW_OK;
 }
 
 mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const *input, int ninput,
@@ -391,6 +405,7 @@ mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const
 void mw__program_free(mw_rank *rank, mw_program *p)
 {
     if (!p) return;
+    hold(p, -1);
     for (int i = 0; i < p->nstep; i++) {
         mw__call_free(p->step[i].call);
         if (p->step[i].kind != RUN_END) mw__redist_free(p->step[i].redist); /* as its begin */

@@ -21,6 +21,7 @@ typedef struct place {
     int64_t offset;    /* bytes from its operand's first element, of a view */
     int64_t bytes;
     int first, last; /* steps between which a root's memory must last */
+    bool held;       /* its storage counts its handle among those that nobody looks through */
     uint32_t axes;   /* mesh axes whose ranks read a root's memory, or wrote what is in it */
 } place;
 

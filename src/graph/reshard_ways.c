@@ -458,6 +458,13 @@ static mw_status keep_list(builder *b, known_ways *known)
     return MW_OK;
 }
 
+static bool writes_through(const mw_node *view)
+{
+    for (int k = 0; k < view->nout; k++)
+        if (view->out[k]->mutated) return true;
+    return false;
+}
+
 static mw_status make_list(reshard *r, const node_class *class, known_ways *known)
 {
     const mw_node *node = class->node;
@@ -467,7 +474,7 @@ static mw_status make_list(reshard *r, const node_class *class, known_ways *know
                  .nin = node ? node->nin : 1,
                  .nout = node ? node->nout : 0};
     b.keeps_first = node && b.nin > 0 && r->set[known->set[0]].pinned && node->in[0]->mutated &&
-                    (mw__node_writes(node) || (mw__node_views(node) && node->out[0]->mutated));
+                    (mw__node_writes(node) || (mw__node_views(node) && writes_through(node)));
     mw__arena_clear(&r->scratch);
     mw_status status = !node                      ? result_ways(&b)
                        : node->kind == MW_NODE_OP ? op_ways(&b)

@@ -131,15 +131,18 @@ static mw_status by_owners(const mw_mesh *from, const mw_layout *layout, const m
 mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout, const mw_mesh *to,
                              mw_layout *ret)
 {
-    bool found = false;
     mw_layout out = *layout;
-    if (same_order(from, to)) {
+    for (int d = 0; d < out.ndim; d++)
+        out.dim[d].open = 0;
+    const mw_layout closed = out;
+    bool found = !mw__layout_axes(layout) && !layout->npartial; /* all of it on every rank */
+    if (!found && same_order(from, to)) {
         found = translate_partials(from, to, &out);
         for (int d = 0; found && d < out.ndim; d++)
             found = translate_dim(from, to, &out.dim[d]);
         if (found) mw__layout_canonical(to, &out);
     }
-    if (!found) MW_TRY(by_owners(from, layout, to, &out, &found));
+    if (!found) MW_TRY(by_owners(from, &closed, to, &out, &found));
     for (int d = 0; d < out.ndim; d++)
         out.dim[d].open = layout->dim[d].open;
     *ret = out;
@@ -152,7 +155,8 @@ mw_status mw__layout_to_mesh(const mw_mesh *from, const mw_layout *layout, const
     mw_status status =
         MW_FAIL(MW_ERR_LAYOUT, "%s on mesh %s: no layout on mesh %s has these owners",
                 mw__str_text(&text), a, b);
-    mw__error_hint("state the mesh first whose axes can say all layouts of the program");
+    mw__error_hint("tensors meet where the axes of one mesh can say all of their layouts: list the "
+                   "ranks in one order, or in one that exchanges axes or parts of axes");
     mw__str_done(&text);
     return status;
 }

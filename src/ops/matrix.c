@@ -307,6 +307,7 @@ static void run_share(void *arg, int index)
     part.b.cols = part.c.cols = end - first;
     part.b.data = mw__mat_at(part.b.data, part.b.dtype, first * part.b.col_stride);
     part.c.data = mw__mat_at(part.c.data, part.c.dtype, first * part.c.col_stride);
+    part.narrow_at += first;
     mw_arena scratch;
     mw__arena_init(&scratch);
     s->status[index] = run_here(&part, &scratch);

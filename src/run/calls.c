@@ -607,7 +607,7 @@ mw_tensor * mw_clone_at(mw_site site, mw_tensor *self)
 
 mw_tensor * mw_contiguous_at(mw_site site, mw_tensor *self)
 {
-    const mw_value args[] = {v_tensor(self), v_none()};
+    const mw_value args[] = {v_tensor(self), v_text("contiguous_format")};
     return mw__call_op(site, &mw_op_contiguous, args, 2);
 }
 

@@ -149,11 +149,44 @@ void mw__tensor_rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from)
     mw__tensor_drop(rank, from);
 }
 
+/* Another handle looks into the tensor's memory. */
+static bool is_shared(const mw_tensor *t)
+{
+    return t->storage && t->storage->refs - t->storage->held > 1;
+}
+
+/* A temporary handle on a copy of the tensor, of the type that it is placed as. */
+static mw_status copy_of(mw_rank *rank, const mw_tensor *t, const mw_ttype *type, mw_tensor **ret)
+{
+    mw_tensor *copy;
+    MW_TRY(mw__tensor_make(rank, &copy));
+    copy->type = type;
+    copy->local = t->local;
+    mw__view_set(&copy->local, t->local.dtype, t->local.ndim, t->local.shape);
+    copy->local.data = NULL;
+    mw_status status = mw__tensor_fill(
+        rank, copy, mw__view_count(&copy->local) * mw_dtype_size(copy->local.dtype));
+    if (status != MW_OK) {
+        mw__tensor_drop(rank, copy);
+        return mw__rank_failed(rank, status);
+    }
+    mw__view_copy(&copy->local, &t->local);
+    *ret = copy;
+    return MW_OK;
+}
+
+/* From now on the handle's memory is its own, whether or not anything moves: what it was a view of,
+ * or what views it, would be another's on a mesh where something does. */
 static mw_status re_place(mw_rank *rank, const mw_reason *reason, mw_tensor *t, mw_redist *redist)
 {
     mw_tensor *placed;
-    if (redist->plan.nstep == 0) return MW_OK;
-    MW_TRY(place(rank, reason, t, redist, &placed));
+    t->apart = false;
+    if (redist->plan.nstep > 0)
+        MW_TRY(place(rank, reason, t, redist, &placed));
+    else if (is_shared(t))
+        MW_TRY(copy_of(rank, t, redist->to, &placed));
+    else
+        return MW_OK;
     mw__tensor_rebind(rank, t, placed);
     return MW_OK;
 }

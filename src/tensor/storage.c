@@ -187,6 +187,7 @@ mw_status mw__storage_new(int64_t bytes, mw_storage **ret)
     }
     storage->size = bytes;
     storage->refs = 1;
+    storage->held = 0;
     storage->next = NULL;
     count_live(pool, bytes);
     *ret = storage;

@@ -68,6 +68,7 @@ typedef struct mw_storage {
     int64_t size;     /* bytes asked for */
     int64_t capacity; /* bytes that are there */
     int refs;         /* of one rank's thread: not atomic */
+    int held;         /* of these, by compiled programs: handles that nobody else looks through */
     int readers;      /* atomic */
     int frozen;       /* by compiled functions that count on its values: not to be written */
     struct mw__pool *pool;
