@@ -294,7 +294,10 @@ static mw_status make_inputs(capture *c, mw_mesh *mesh, const mw_layout *layout,
 {
     for (int i = 0; i < n; i++) {
         mw_node *node;
-        MW_TRY(mw__graph_input(c->graph, mesh, &layout[i], NULL, &node));
+        mw_mesh *own = given ? given[i]->type->mesh : mesh;
+        int index;
+        MW_TRY(mw__graph_add_mesh(c->graph, own, NULL, &index));
+        MW_TRY(mw__graph_input(c->graph, c->graph->mesh[index], &layout[i], NULL, &node));
         for (int d = 0; d < layout[i].ndim; d++)
             node->out[0]->stated |= !layout[i].dim[d].open;
         for (int k = 0; k < i && given && !ret[i]; k++)
@@ -384,9 +387,13 @@ static const mw_ssa *root_of(const mw_ssa *v)
 static mw_status note_roots(mw_graph *graph)
 {
     graph->root = mw__arena_alloc(&graph->arena, (size_t)(graph->nresult + 1) * sizeof(int));
-    if (!graph->root) return MW_NOMEM();
-    for (int i = 0; i < graph->nresult; i++)
-        graph->root[i] = root_of(graph->result[i])->id;
+    graph->views = mw__arena_zalloc(&graph->arena, (size_t)graph->nresult + 1);
+    if (!graph->root || !graph->views) return MW_NOMEM();
+    for (int i = 0; i < graph->nresult; i++) {
+        const mw_ssa *v = graph->result[i];
+        graph->root[i] = root_of(v)->id;
+        graph->views[i] = v->root != v && v->root->def->kind == MW_NODE_INPUT;
+    }
     return MW_OK;
 }
 

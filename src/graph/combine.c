@@ -53,7 +53,8 @@ static bool may_join(const mw_node *n)
 static bool alike(const mw_node *a, const mw_node *b)
 {
     const mw_layout *l = &a->in[0]->layout, *k = &b->in[0]->layout;
-    return a->asked == b->asked && a->axes == b->axes && a->out[0]->mesh == b->out[0]->mesh && l->dtype == k->dtype &&
+    return a->asked == b->asked && a->axes == b->axes && a->out[0]->mesh == b->out[0]->mesh &&
+           l->dtype == k->dtype &&
            memcmp(&l->partial[0], &k->partial[0], sizeof l->partial[0]) == 0 &&
            cuts_rows(l) == cuts_rows(k) && (!cuts_rows(l) || mw__dim_equal(&l->dim[0], &k->dim[0]));
 }

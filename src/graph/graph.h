@@ -131,6 +131,7 @@ struct mw_graph {
     int nresult;
     int *root;     /* [nresult] of what is captured: the id of the value whose memory each result
                       is, as the function wrote it; else NULL */
+    bool *views;   /* [nresult] likewise: it is a view of an input */
     int *replaced; /* [nreplaced] whose handle a mark re-placed: the k-th parameter, or as -1 - k
                       the k-th tensor from outside. Their values then are the last of `result`, for
                       callers whose handles must follow */

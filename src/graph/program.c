@@ -267,10 +267,19 @@ static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, con
 /* ---- where values begin -----------------------------------------------------------------------
  */
 
-static mw_status add_outside(mw_rank *rank, mw_program *p, const mw_tensor *t, bool data, int *ret)
+/* On the program's mesh: the owners are the same. */
+static mw_status add_outside(mw_rank *rank, mw_program *p, const mw_tensor *t, mw_mesh *mesh,
+                             bool data, int *ret)
 {
-    MW_TRY(new_place(rank, p, t->type, &t->local, ret));
+    const mw_ttype *type = t->type;
+    if (!mw_mesh_same(type->mesh, mesh)) {
+        mw_layout there;
+        MW_TRY(mw__layout_to_mesh(type->mesh, &type->layout, mesh, &there));
+        MW_TRY(mw__ttype_get(mesh, &there, t->local.stride, &type));
+    }
+    MW_TRY(new_place(rank, p, type, &t->local, ret));
     mw_tensor *handle = p->place[*ret].handle;
+    handle->apart = t->apart;
     if (!data) return MW_OK;
     handle->local.data = t->local.data;
     handle->storage = t->storage;
@@ -288,7 +297,7 @@ static mw_status add_input(mw_rank *rank, mw_program *p, const mw_node *node,
             return MW_FAIL(MW_ERR_ARG, "parameter %%%s was given no tensor", node->out[0]->name);
         t = input[p->ninput];
     }
-    MW_TRY(add_outside(rank, p, t, node->bound != NULL, &at));
+    MW_TRY(add_outside(rank, p, t, node->out[0]->mesh, node->bound != NULL, &at));
     if (!node->bound) p->parameter[p->ninput++] = at;
     return add_move(rank, p, node, node->out[0], at);
 }
@@ -298,7 +307,7 @@ static mw_status add_const(mw_rank *rank, mw_program *p, const mw_node *node)
     mw_tensor *t;
     int at;
     MW_TRY(mw__const_tensor(node, &t));
-    MW_TRY(add_outside(rank, p, t, true, &at));
+    MW_TRY(add_outside(rank, p, t, node->out[0]->mesh, true, &at));
     if (node->out[0]->mutated) MW_TRY(dense_copy(rank, p, node, at, &at)); /* anew in each run */
     return add_move(rank, p, node, node->out[0], at);
 }
@@ -346,14 +355,34 @@ static bool is_own(const mw_program *p, int i, int at)
     return true;
 }
 
+/* Would callers who write into it expect to see that in an input? */
+static bool is_apart(const mw_program *p, int i, int at)
+{
+    return p->graph->views && p->graph->views[i] && p->place[p->place[at].root].slot >= 0;
+}
+
 static mw_status find_results(mw_rank *rank, mw_program *p)
 {
+    p->apart = mw__arena_zalloc(&p->arena, (size_t)p->graph->nresult + 1);
+    if (!p->apart) return MW_NOMEM();
     for (int i = 0; i < p->graph->nresult; i++) {
         const mw_ssa *v = p->graph->result[i];
         int at = p->of_value[v->id];
+        p->apart[i] = is_apart(p, i, at);
         if (!is_own(p, i, at)) MW_TRY(dense_copy(rank, p, v->def, at, &at));
         p->result[i] = at;
     }
+    return MW_OK;
+}
+
+static mw_status find_writes(mw_program *p)
+{
+    p->write = mw__arena_alloc(&p->arena, (size_t)(p->nstep + 1) * sizeof *p->write);
+    if (!p->write) return MW_NOMEM();
+    for (int i = 0; i < p->nstep; i++)
+        if (p->step[i].kind == RUN_KERNEL && p->step[i].call->in_place &&
+            p->place[p->place[p->step[i].in[0]].root].slot < 0)
+            p->write[p->nwrite++] = &p->step[i];
     return MW_OK;
 }
 
@@ -381,7 +410,7 @@ static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int
     mw__program_fuse(p, &rank->plan_scratch);
     MW_TRY(mw__program_lay_out(rank, p));
     hold(p, 1);
-    return MW_OK;
+    return find_writes(p);
 }
 
 mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const *input, int ninput,

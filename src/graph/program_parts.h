@@ -59,6 +59,9 @@ struct mw_program {
     int *result;    /* [graph->nresult] places */
     int *parameter; /* [ninput] places */
     int ninput;
+    const run_step **write; /* [nwrite] steps that write into what may be from outside */
+    int nwrite;
+    bool *apart; /* [nresult] by the function a view of an input; here what it views had to be moved */
     int *given; /* [ngiven] roots whose memory results give to the caller */
     int ngiven;
     int64_t bytes;

@@ -8,6 +8,7 @@ static void set_memory(mw_tensor *to, const mw_tensor *from, int64_t offset)
 {
     mw_storage *old = to->storage;
     to->storage = from->storage;
+    to->apart = from->apart;
     if (to->storage) mw__storage_ref(to->storage);
     to->local.data = from->local.data ? (char *)from->local.data + offset : NULL;
     mw__storage_unref(old);
@@ -38,10 +39,8 @@ static mw_status run_kernel(mw_rank *rank, mw_program *p, run_step *s)
     MW_TRY(begin_kernel(rank, p, s));
     for (int i = 0; i < s->nin; i++)
         call->in[i].data = p->place[s->in[i]].handle->local.data;
-    if (call->in_place) { /* its result is its operand */
-        MW_TRY(mw__writable(call->name, p->place[s->in[0]].handle));
+    if (call->in_place) /* its result is its operand */
         set_memory(p->place[s->out[0]].handle, p->place[s->in[0]].handle, 0);
-    }
     for (int i = 0; i < s->nout; i++)
         call->out[i].data = p->place[s->out[i]].handle->local.data;
     if (rank->fake) return MW_OK;
@@ -132,6 +131,16 @@ static mw_status run_steps(mw_rank *rank, mw_program *p)
     return MW_OK;
 }
 
+/* May the program write where it writes? Views have no memory yet: what they view is asked. */
+static mw_status may_write(const mw_program *p)
+{
+    for (int i = 0; i < p->nwrite; i++) {
+        const run_step *s = p->write[i];
+        MW_TRY(mw__writable(s->call->name, p->place[p->place[s->in[0]].root].handle));
+    }
+    return MW_OK;
+}
+
 mw_status mw__program_run(mw_rank *rank, mw_program *p, mw_tensor *const *input, int ninput,
                           mw_tensor **ret)
 {
@@ -140,10 +149,13 @@ mw_status mw__program_run(mw_rank *rank, mw_program *p, mw_tensor *const *input,
                        p->ninput, ninput);
     for (int i = 0; i < ninput; i++)
         set_memory(p->place[p->parameter[i]].handle, input[i], 0);
-    mw_status status = mw__rank_failed(rank, renew_results(p));
+    mw_status status = may_write(p); /* on every rank alike, before anything is done */
+    if (status == MW_OK) status = mw__rank_failed(rank, renew_results(p));
     if (status == MW_OK) status = run_steps(rank, p);
-    for (int i = 0; i < p->graph->nresult && status == MW_OK; i++)
+    for (int i = 0; i < p->graph->nresult && status == MW_OK; i++) {
         status = mw__tensor_again(rank, p->place[p->result[i]].handle, &ret[i]);
+        if (status == MW_OK && p->apart[i]) ret[i]->apart = true;
+    }
     for (int i = 0; i < ninput; i++) /* what was given is the caller's alone again */
         set_memory(p->place[p->parameter[i]].handle, &(mw_tensor){0}, 0);
     return status;

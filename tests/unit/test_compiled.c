@@ -474,7 +474,7 @@ static mw_status frozen_forward(void *user, mw_tensor *const *in, mw_tensor **ou
 static mw_status weight(const char *name, int64_t rows, int64_t cols, const char *layout,
                         mw_tensor **ret)
 {
-    float data[64 * 192];
+    float data[512 * 192];
     int64_t shape[2] = {rows, cols};
     for (int64_t i = 0; i < rows * cols; i++)
         data[i] = (float)(i * 7 % 11) * (float)(1 + i / 32 % 5) / 64 - 0.25F;
@@ -487,13 +487,13 @@ static mw_status weight(const char *name, int64_t rows, int64_t cols, const char
 static mw_status freezes(void *user)
 {
     (void)user;
-    enum { IN = 192, OUT = 64 };
+    enum { IN = 192, OUT = 512 };
     frozen_net n;
     mw_tensor *x, *plain[1], *out[1];
     mw_compiled *c, *like;
     float one[3 * IN], two[3 * IN];
-    EXPECT(weight("w1", OUT, IN, "[64@tp, 192]", &n.w1) == MW_OK);
-    EXPECT(weight("w2", IN, OUT, "[192, 64@tp]", &n.w2) == MW_OK);
+    EXPECT(weight("w1", OUT, IN, "[512@tp, 192]", &n.w1) == MW_OK);
+    EXPECT(weight("w2", IN, OUT, "[192, 512@tp]", &n.w2) == MW_OK);
     EXPECT(weight("x", 3, IN, "replicated", &x) == MW_OK);
     EXPECT(weight("cache", 3, IN, "replicated", &n.cache) == MW_OK);
     EXPECT(mw_compile("frozen", frozen_forward, &n, 1, 1, &c) == MW_OK);
@@ -532,6 +532,7 @@ static void test_freezes(void **state)
     run_on("tp=1", freezes);
     run_on("tp=2", freezes);
     run_on("tp=3", freezes);
+    run_with((mw_launch_options){.mesh = "tp=1", .threads = 3}, freezes, NULL); /* they share rows */
 }
 
 static void test_other_program(void **state)
