@@ -12,6 +12,39 @@ static void open_rest(const graph_state *g, mw_graph *graph)
             mw_graph_open_parameter(graph, i);
 }
 
+/* A rule that names nothing is a slip of the pen, or of another model. */
+static void note_idle_rules(graph_state *g, const mw_graph *graph)
+{
+    const char *path = g->s.args->value[OPT_plan];
+    int n = mw_graph_parameters(graph), line, idle = 0;
+    for (int r = 0; path && r < model_plan_rules(g->s.plan); r++) {
+        char text[300];
+        const char *glob = model_plan_glob(g->s.plan, r, &line);
+        bool matches = false;
+        for (int i = 0; i < n && !matches; i++)
+            matches = model_plan_matches(g->s.plan, r, mw_graph_parameter(graph, i).name);
+        if (matches || ++idle > 5) continue;
+        (void)snprintf(text, sizeof text, "%.100s:%d: no tensor is called %.100s", path, line,
+                       glob);
+        session_note(&g->s, text);
+    }
+}
+
+/* Why the bytes of a sum are twice those of its dtype. */
+static void note_wide_sums(graph_state *g, const mw_graph *graph)
+{
+    for (const mw_node *n = NULL; (n = mw_graph_next(graph, n));) {
+        if (mw_node_line(n).recv_bytes_total == 0) continue;
+        const mw_layout *l = mw_node_operand(n, 0).layout;
+        bool half = l->dtype == MW_DTYPE_bf16 || l->dtype == MW_DTYPE_f16;
+        if (!half || !l->npartial) continue;
+        session_note(&g->s,
+                     "terms of a sum in bf16 or f16 are kept, and travel, as f32: 4 bytes an "
+                     "element, rounded once at the end");
+        return;
+    }
+}
+
 static void keep_pass(void *user, mw_graph *graph, const char *name, double seconds)
 {
     graph_state *g = user;
@@ -68,10 +101,12 @@ static mw_status program(void *user)
         status = g->is_config ? capture_config(g, config, &graph) : capture_file(g, file, &graph);
     if (status == MW_OK) {
         g->captured = (int)mw_graph_nodes(graph);
+        note_idle_rules(g, graph);
         if (g->open_rest) open_rest(g, graph);
         status = run_passes(g, graph);
         g->seconds = session_now() - began;
     }
+    if (status == MW_OK) note_wide_sums(g, graph);
     if (status == MW_OK && !g->printed) status = tell(g, graph);
     mw_graph_free(graph);
     decoder_close(config);

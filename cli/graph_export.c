@@ -61,6 +61,15 @@ static void placements(const char *text, char *to, size_t size)
         n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", says);
         bool partial = strcmp(says, "Partial(") == 0, plain = strcmp(says, "Replicate(") == 0;
         size_t inside = plain ? 0 : strcspn(text, ")");
+        if (strcmp(says, "_StridedShard(") == 0) { /* `0, 4`: its second argument goes by name */
+            size_t dim = strcspn(text, ",");
+            if (dim < inside) {
+                n += (size_t)snprintf(to + n, size - n, "%.*s, split_factor=", (int)dim, text);
+                dim += 1 + strspn(text + dim + 1, " ");
+                text += dim;
+                inside -= dim;
+            }
+        }
         n += (size_t)snprintf(to + n, size - n, partial ? "\"%.*s\")" : "%.*s)", (int)inside, text);
         text += plain ? 0 : inside + (text[inside] == ')');
     }
@@ -85,7 +94,24 @@ static void words_of(const target *t, const char *text, char *to, size_t size)
         (void)snprintf(to, size, "%s", text);
 }
 
-static void mesh_words(const target *t, const mw_mesh *mesh, char *to, size_t size)
+/* The rank at each place of the mesh, "0, 2, 1, 3"; empty where they stand in order. */
+static void ids_of(const mw_mesh *mesh, char *text, size_t size)
+{
+    int coord[64] = {0}, axes = mw_mesh_axes(mesh);
+    bool ordered = true;
+    size_t n = 0;
+    for (int i = 0; i < mw_mesh_ranks(mesh) && n + 16 < size; i++) {
+        int rank = mw_mesh_rank_at(mesh, coord);
+        ordered = ordered && rank == i;
+        n += (size_t)snprintf(text + n, size - n, "%s%d", i ? ", " : "", rank);
+        for (int a = axes - 1; a >= 0 && ++coord[a] == mw_mesh_axis_size(mesh, a); a--)
+            coord[a] = 0;
+    }
+    if (ordered) text[0] = 0;
+}
+
+/* The mesh as that system makes it. NULL without memory. */
+static json_t *mesh_words(const target *t, const mw_mesh *mesh)
 {
     char sizes[256] = "", names[512] = "", sdy[512] = "";
     int n = mw_mesh_axes(mesh);
@@ -97,16 +123,32 @@ static void mesh_words(const target *t, const mw_mesh *mesh, char *to, size_t si
         (void)snprintf(sdy + d, sizeof sdy - d, "\"%s\"=%d%s", mw_mesh_axis_name(mesh, a),
                        mw_mesh_axis_size(mesh, a), plain);
     }
+    size_t room = 32 + 16 * (size_t)mw_mesh_ranks(mesh);
+    char *ids = mw_memory(room);
+    if (!ids) return NULL;
+    ids_of(mesh, ids, room);
+    bool ordered = !ids[0];
+    json_t *o;
     if (strcmp(t->name, "dtensor") == 0)
-        (void)snprintf(to, size, "mesh = init_device_mesh(\"cuda\", (%s), mesh_dim_names=(%s))",
-                       sizes, names);
+        o = ordered ? json_sprintf("mesh = init_device_mesh(\"cuda\", (%s), mesh_dim_names=(%s))",
+                                   sizes, names)
+                    : json_sprintf("mesh = DeviceMesh(\"cuda\", torch.tensor([%s]).view(%s), "
+                                   "mesh_dim_names=(%s))",
+                                   ids, sizes, names);
     else if (strcmp(t->name, "torch_xla") == 0)
-        (void)snprintf(to, size, "mesh = xs.Mesh(np.arange(%d), (%s), (%s))", mw_mesh_ranks(mesh),
-                       sizes, names);
+        o = ordered ? json_sprintf("mesh = xs.Mesh(np.arange(%d), (%s), (%s))", mw_mesh_ranks(mesh),
+                                   sizes, names)
+                    : json_sprintf("mesh = xs.Mesh(np.array([%s]), (%s), (%s))", ids, sizes, names);
     else if (strcmp(t->name, "jax") == 0)
-        (void)snprintf(to, size, "mesh = jax.make_mesh((%s), (%s))", sizes, names);
+        o = ordered ? json_sprintf("mesh = jax.make_mesh((%s), (%s))", sizes, names)
+                    : json_sprintf("mesh = jax.sharding.Mesh(np.array(jax.devices())[[%s]].reshape"
+                                   "((%s)), (%s))",
+                                   ids, sizes, names);
     else
-        (void)snprintf(to, size, "sdy.mesh @mesh = <[%s]>", sdy);
+        o = ordered ? json_sprintf("sdy.mesh @mesh = <[%s]>", sdy)
+                    : json_sprintf("sdy.mesh @mesh = <[%s], device_ids=[%s]>", sdy, ids);
+    mw_memory_free(ids, room);
+    return o;
 }
 
 /* ---- the page ---------------------------------------------------------------------------------
@@ -131,12 +173,10 @@ static json_t *row_of(const target *t, const mw_parameter *p)
 json_t *graph_export(const graph_state *g, const mw_graph *graph, const char *name)
 {
     const target *t = target_named(name);
-    char mesh[1024];
     if (strcmp(name, "tp_plan") == 0) return graph_tp_plan_object(g);
     if (strcmp(name, "plan") == 0)
         return json_pack("{s:i, s:s, s:s, s:o}", "schema", 1, "to", name, "mesh", g->s.mesh_text,
                          "text", graph_page(g, graph));
-    mesh_words(t, g->s.mesh, mesh, sizeof mesh);
     json_t *rows = json_array();
     for (int i = 0; rows && i < mw_graph_parameters(graph); i++) {
         mw_parameter p = mw_graph_parameter(graph, i);
@@ -146,8 +186,8 @@ json_t *graph_export(const graph_state *g, const mw_graph *graph, const char *na
             return NULL;
         }
     }
-    return json_pack("{s:i, s:s, s:s, s:o}", "schema", 1, "to", t->name, "mesh", mesh, "tensors",
-                     rows);
+    return json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "to", t->name, "mesh",
+                     mesh_words(t, g->s.mesh), "tensors", rows);
 }
 
 int graph_export_print(json_t *object)

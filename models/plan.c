@@ -140,6 +140,22 @@ int model_plan_has(const model_plan *plan, const char *name)
     return rule_for(plan, name) != NULL;
 }
 
+int model_plan_rules(const model_plan *plan)
+{
+    return plan->n;
+}
+
+const char *model_plan_glob(const model_plan *plan, int index, int *ret_line)
+{
+    *ret_line = plan->rules[index].line;
+    return plan->rules[index].glob;
+}
+
+int model_plan_matches(const model_plan *plan, int index, const char *name)
+{
+    return matches(plan->rules[index].glob, name);
+}
+
 void model_plan_rest_whole(model_plan *plan)
 {
     plan->rest_whole = 1;

@@ -29,6 +29,12 @@ MW_NODISCARD mw_status model_plan_layout(const model_plan *plan, const char *nam
 /* Does some rule match the name? Pure. */
 int model_plan_has(const model_plan *plan, const char *name);
 
+/* Its rules in order of the page: how many; the glob and the line of one; does its glob match the
+ * name? Borrowed. Pure. */
+int model_plan_rules(const model_plan *plan);
+const char *model_plan_glob(const model_plan *plan, int index, int *ret_line);
+int model_plan_matches(const model_plan *plan, int index, const char *name);
+
 /* From now on names that no rule matches are whole on every rank, and no error. */
 void model_plan_rest_whole(model_plan *plan);
 

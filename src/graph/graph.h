@@ -50,7 +50,7 @@ struct mw_ssa {
     uint8_t priority[MW_MAX_DIMS]; /* of an annotation, by dim: 0 propagates first */
     mw_ssa *root;                  /* whose memory it is; set with `mutated` */
     int last;                      /* where it is used last; likewise */
-    bool written; /* of a root: some node writes into its memory; likewise */
+    bool written;                  /* of a root: some node writes into its memory; likewise */
     bool mutated; /* it shares memory with what some node writes in place; a view, if that is while
                      it is needed */
     mw_origin *origin;

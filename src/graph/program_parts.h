@@ -61,8 +61,9 @@ struct mw_program {
     int ninput;
     const run_step **write; /* [nwrite] steps that write into what may be from outside */
     int nwrite;
-    bool *apart; /* [nresult] by the function a view of an input; here what it views had to be moved */
-    int *given; /* [ngiven] roots whose memory results give to the caller */
+    bool *apart; /* [nresult] by the function a view of an input; here what it views had to be moved
+                  */
+    int *given;  /* [ngiven] roots whose memory results give to the caller */
     int ngiven;
     int64_t bytes;
     run_step begun; /* while steps are made: a movement that has begun and is not waited for yet */

@@ -59,3 +59,10 @@ echo "--- a layer that lies otherwise has lines of its own"
 meshwise graph config.json --mesh tp=2 --plan other --to plan | tee page
 meshwise graph config.json --mesh tp=2 --plan page --to plan | cmp - page && echo same
 meshwise graph config.json --mesh tp=2 --to plan --json
+echo "--- a rule that names nothing is told"
+printf 'no.such.weight: [4@tp]\nmodel.layers.*.mlp.up_proj.weight: [64@tp, 48]\n' >few.txt
+meshwise graph config.json --mesh tp=2 --plan few.txt | grep 'no tensor'
+echo "--- the order of the ranks goes along"
+for system in dtensor torch_xla jax shardy; do
+    meshwise graph tiny.gguf --mesh "dp=2,tp=2 ids=[0,2,1,3]" --to $system | head -1
+done

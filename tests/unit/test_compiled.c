@@ -532,7 +532,8 @@ static void test_freezes(void **state)
     run_on("tp=1", freezes);
     run_on("tp=2", freezes);
     run_on("tp=3", freezes);
-    run_with((mw_launch_options){.mesh = "tp=1", .threads = 3}, freezes, NULL); /* they share rows */
+    run_with((mw_launch_options){.mesh = "tp=1", .threads = 3}, freezes,
+             NULL); /* they share rows */
 }
 
 static void test_other_program(void **state)
