@@ -32,6 +32,46 @@ static int print_why(const cli_args *args, mw_graph *graph)
     return cli_flush();
 }
 
+/* ---- the program as an object -----------------------------------------------------------------
+ */
+
+static json_t *value_json(mw_graph_value v)
+{
+    char type[512];
+    (void)mw_layout_print(v.mesh, v.layout, type, sizeof type);
+    return json_pack("{s:s, s:s}", "name", v.name, "type", type);
+}
+
+static json_t *node_json(const mw_node *node)
+{
+    mw_graph_line line = mw_node_line(node);
+    json_t *in = json_array(), *out = json_array();
+    for (int i = 0; in && i < line.nin; i++)
+        (void)json_array_append_new(in, json_string(mw_node_operand(node, i).name));
+    for (int i = 0; out && i < line.nout; i++)
+        (void)json_array_append_new(out, value_json(mw_node_result(node, i)));
+    json_t *o = json_pack("{s:s, s:s, s:o, s:o, s:s}", "kind", line.kind, "op", line.name,
+                          "operands", in, "results", out, "because", line.because);
+    if (o && line.site.line) (void)json_object_set_new(o, "line", json_integer(line.site.line));
+    if (!o || strcmp(line.kind, "movement") != 0) return o;
+    (void)json_object_set_new(o, "asked", json_boolean(line.asked));
+    (void)json_object_set_new(o, "recv_bytes", json_integer(line.recv_bytes));
+    (void)json_object_set_new(o, "recv_bytes_total", json_integer(line.recv_bytes_total));
+    return o;
+}
+
+static json_t *graph_json(mw_graph *graph)
+{
+    const char *text = mw_graph_text(graph);
+    json_t *nodes = json_array(), *results = json_array();
+    for (const mw_node *n = NULL; nodes && (n = mw_graph_next(graph, n));)
+        (void)json_array_append_new(nodes, node_json(n));
+    for (int i = 0; results && i < mw_graph_results(graph); i++)
+        (void)json_array_append_new(results, json_string(mw_graph_result_name(graph, i)));
+    return json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "text", text ? text : "", "nodes", nodes,
+                     "results", results);
+}
+
 int cmd_opt(const cli_args *args)
 {
     if (args->npositional == 0) {
@@ -55,9 +95,7 @@ int cmd_opt(const cli_args *args)
         return code;
     }
     if (status == MW_OK && args->json) {
-        const char *out = mw_graph_text(graph);
-        int code = out ? cli_print(args, json_pack("{s:i, s:s}", "schema", 1, "text", out), 0)
-                       : cli_report(args);
+        int code = cli_print(args, graph_json(graph), 0);
         mw_graph_free(graph);
         return code;
     }

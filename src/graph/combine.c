@@ -150,8 +150,9 @@ static mw_status add_all_reduce(combine *c, mw_node *at, mw_ssa *x, mw_ssa **ret
     made->site = first->site;
     made->chain = first->chain;
     made->asked = first->asked;
-    MW_TRY(mw__graph_note(c->graph, &made->because, "%d small ones at once: %%%s to %%%s", c->n,
-                          first->out[0]->name, c->group[c->n - 1]->out[0]->name));
+    MW_TRY(mw__graph_note(c->graph, &made->because, "%s%s%d small ones at once, %%%s to %%%s",
+                          first->because, first->because[0] ? "; " : "", c->n, first->out[0]->name,
+                          c->group[c->n - 1]->out[0]->name));
     *ret = made->out[0];
     return MW_OK;
 }

@@ -97,11 +97,10 @@ static mw_status settle(runner *r, const mw_ssa *v, const mw_node *node, mw_tens
     mw_layout to = wanted(v, &t->type->layout);
     if (mw_layout_equal(&to, &t->type->layout) && mw_mesh_same(v->mesh, t->type->mesh))
         return MW_OK;
-    mw_reason reason = {node->kind == MW_NODE_OP     ? mw__op_info_of(node->op)->word
-                        : node->kind == MW_NODE_STEP ? "redistribute"
-                                                     : "mark_sharding",
-                        node->kind == MW_NODE_STEP && !node->asked ? node->because : "", v->name,
-                        node->kind != MW_NODE_STEP || node->asked};
+    bool step = node->kind == MW_NODE_STEP;
+    mw_reason reason = {"mark_sharding", "", v->name, !step || node->asked};
+    if (node->kind == MW_NODE_OP) reason.op = mw__op_info_of(node->op)->word;
+    if (step) MW_TRY(mw__node_wish(node, &r->arena, &reason.op, &reason.why));
     return mw__tensor_replace(r->rank, t, v->mesh, &to, &reason);
 }
 

@@ -52,8 +52,14 @@ static mw_status fold_op(const mw_ssa *v, mw_arena *arena, int depth, mw_view *r
     if (!n->op->view) return run_kernel(n, in, v->nth, arena, ret);
     mw_call_args call = mw__node_call(n);
     mw_status status = n->op->view(&call, v->nth, &in[0], ret);
-    *ret_known = status == MW_OK; /* strides that need a copy: not worth it here */
-    return status == MW_ERR_UNSUPPORTED ? MW_OK : status;
+    if (status != MW_ERR_UNSUPPORTED) return status;
+    mw_view dense; /* these strides need a copy first */
+    mw__view_set(&dense, in[0].dtype, in[0].ndim, in[0].shape);
+    dense.data = mw__arena_alloc(
+        arena, (size_t)mw__view_count(&dense) * (size_t)mw_dtype_size(dense.dtype) + 1);
+    if (!dense.data) return MW_NOMEM();
+    mw__view_copy(&dense, &in[0]);
+    return n->op->view(&call, v->nth, &dense, ret);
 }
 
 static mw_status fold(const mw_ssa *v, mw_arena *arena, int depth, mw_view *ret, bool *ret_known)
@@ -76,15 +82,16 @@ mw_status mw__fold_ints(const mw_ssa *value, mw_arena *arena, const int64_t **re
     mw_view view;
     bool known;
     *ret_count = -1;
-    if (value->layout.ndim != 1 || mw_dtype_kind_of((mw_dtype)value->layout.dtype) == MW_KIND_FLOAT)
-        return MW_OK;
+    if (mw_dtype_kind_of((mw_dtype)value->layout.dtype) == MW_KIND_FLOAT) return MW_OK;
     MW_TRY(fold(value, arena, 0, &view, &known));
     if (!known) return MW_OK;
-    int64_t n = mw__view_count(&view), size = mw_dtype_size(view.dtype);
+    int64_t n = mw__view_count(&view);
     int64_t *ints = mw__arena_alloc(arena, (size_t)(n + 1) * sizeof *ints);
     if (!ints) return MW_NOMEM();
-    for (int64_t i = 0; i < n; i++)
-        ints[i] = mw__element_get_i64((char *)view.data + i * view.stride[0] * size, view.dtype);
+    mw_view to = {ints, MW_DTYPE_i64, view.ndim, {0}, {0}};
+    mw__view_set(&to, MW_DTYPE_i64, view.ndim, view.shape);
+    to.data = ints;
+    mw__view_copy(&to, &view);
     *ret = ints;
     *ret_count = (int)n;
     return MW_OK;

@@ -181,6 +181,11 @@ bool mw__node_writes(const mw_node *node); /* in place: its result is its first 
 bool mw__node_views(const mw_node *node);  /* its results share its first operand's memory */
 int mw__ssa_uses(const mw_graph *graph, const mw_ssa *value); /* by nodes and as a result */
 
+/* Whose wish the movement of a STEP or MARK is: the op (in `arena`, or static) and why; `because`
+ * taken apart, so that it is told as op by op. Fails: MW_ERR_NOMEM. */
+MW_NODISCARD mw_status mw__node_wish(const mw_node *node, mw_arena *arena, const char **ret_op,
+                                     const char **ret_why);
+
 /* ---- changing ------------------------------------------------------------------------------- */
 /* Every use of `from` by nodes from `at` on (NULL: from the first) and, if `results`, as a result,
  * becomes `to`. */
@@ -201,8 +206,8 @@ void mw__node_print(const mw_graph *graph, const mw_node *node, mw_str *to); /* 
 MW_NODISCARD mw_status mw__graph_parse(const char *text, const char *file, mw_mesh *mesh,
                                        mw_graph **ret);
 
-/* The values of a 1-d tensor of ints that constants and ops on them alone make; *ret_count -1 where
- * it is none. In the arena. Pure. */
+/* The values, row-major, of a tensor of ints that constants and ops on them alone make; *ret_count
+ * -1 where it is none. In the arena. Pure. */
 MW_NODISCARD mw_status mw__fold_ints(const mw_ssa *value, mw_arena *arena, const int64_t **ret,
                                      int *ret_count);
 

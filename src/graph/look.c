@@ -148,6 +148,26 @@ static const mw_ssa *owner(const mw_ssa *v)
     return v;
 }
 
+mw_status mw__node_wish(const mw_node *node, mw_arena *arena, const char **ret_op,
+                        const char **ret_why)
+{
+    static const char line[] = "its line says";
+    const char *because = node->because;
+    *ret_op = node->kind == MW_NODE_MARK ? "mark_sharding" : "redistribute";
+    *ret_why = "";
+    if (node->asked || node->kind == MW_NODE_MARK) {
+        if (strncmp(because, "mark_sharding", 13) == 0) *ret_op = "mark_sharding";
+        if (strncmp(because, line, sizeof line - 1) == 0) *ret_op = "type";
+        return MW_OK;
+    }
+    size_t n = strcspn(because, ": "); /* "softmax: axis tp: ..." */
+    *ret_why = because;
+    if (n == 0 || strncmp(because + n, ": ", 2) != 0) return MW_OK;
+    *ret_why = because + n + 2;
+    *ret_op = mw__arena_strndup(arena, because, n);
+    return *ret_op ? MW_OK : MW_NOMEM();
+}
+
 mw_status mw_graph_peak_bytes(const mw_graph *graph, int rank, int64_t *ret)
 {
     const mw_node **last = mw__zalloc((size_t)(graph->nvalue + 1) * sizeof(mw_node *));

@@ -240,6 +240,11 @@ static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, con
     mw_redist *redist;
     int at;
     run_step *s;
+    mw_reason reason = {"", "", v->name, node->asked || node->kind == MW_NODE_MARK};
+    if (node->kind == MW_NODE_STEP || node->kind == MW_NODE_MARK)
+        MW_TRY(mw__node_wish(node, &p->arena, &reason.op, &reason.why));
+    else
+        reason.op = node->kind == MW_NODE_OP ? mw__op_info_of(node->op)->schema.name : "input";
     MW_TRY(mw__redist_planned(rank, t->type, plan, t->type->mesh, &to, &redist));
     bool halves = !rank->fake && mw__redist_halves(redist, t);
     mw_status status = mw__redist_moves(redist) ? end_begun(p) : MW_OK;
@@ -251,11 +256,7 @@ static mw_status add_move(mw_rank *rank, mw_program *p, const mw_node *node, con
         return status;
     }
     s->redist = redist;
-    s->reason = (mw_reason){node->kind == MW_NODE_OP ? mw__op_info_of(node->op)->schema.name
-                            : node->asked || node->kind == MW_NODE_MARK ? "mark_sharding"
-                                                                        : "redistribute",
-                            node->asked ? "" : node->because, v->name,
-                            node->asked || node->kind == MW_NODE_MARK};
+    s->reason = reason;
     s->in[0] = from;
     s->out[0] = at;
     end_step(p, s);

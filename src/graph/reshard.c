@@ -144,10 +144,9 @@ static mw_status add_step(writer *w, mw_node *at, mw_ssa *x, const mw_route *mov
     step->because = because;
     step->recv_bytes = half->recv_bytes;
     step->recv_bytes_total = half->price.bytes;
-    if (at) {
-        step->site = at->site;
-        step->chain = at->chain;
-    }
+    const mw_node *by = at ? at : x->def; /* a result: whoever made it */
+    step->site = by->site;
+    step->chain = by->chain;
     *ret = step;
     return MW_OK;
 }

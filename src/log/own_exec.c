@@ -13,12 +13,17 @@
 static bool numbers(const own_here *h)
 {
     const char *at = h->line->text;
-    if (*at != '[' && !(*at >= '0' && *at <= '9') && *at != '-') return false;
-    while (*at && (strchr("0123456789+-.,[] e", *at) || strncmp(at, "nan", 3) == 0 ||
-                   strncmp(at, "inf", 3) == 0 || strncmp(at, "True", 4) == 0 ||
-                   strncmp(at, "False", 5) == 0))
-        at += *at == 'n' || *at == 'i' ? 3 : *at == 'T' ? 4 : *at == 'F' ? 5 : 1;
-    return !*at;
+    static const char *const words[] = {"nan", "inf", "true", "false", "True", "False"};
+    bool any = false;
+    while (*at) {
+        size_t length = strchr("0123456789+-.,[] e", *at) != NULL;
+        for (int i = 0; i < MW_COUNT(words) && !length; i++)
+            if (strncmp(at, words[i], strlen(words[i])) == 0) length = strlen(words[i]);
+        if (!length) return false;
+        any = any || (*at != ' ' && *at != 'e');
+        at += length;
+    }
+    return any;
 }
 
 /* `%q : f32[8, 64@tp]` */
@@ -60,6 +65,28 @@ static bool totals(const own_here *h)
                    "The run's own sum: %lld movement%s, %lld B received by all ranks together, "
                    "%lld B of them unasked.",
                    (long long)n, n == 1 ? "" : "s", (long long)all, (long long)unasked);
+    return true;
+}
+
+/* `check: the same on one rank (largest difference 1.6e-07)`, or `check: DIFFERS from one rank: ..`
+ */
+static bool checked(const own_here *h)
+{
+    const char *at = h->line->text;
+    if (!mw__own_skip(&at, "check: ")) return false;
+    bool same = mw__own_skip(&at, "the same on one rank ("), differs = false;
+    if (!same) differs = mw__own_skip(&at, "DIFFERS from one rank: ");
+    if (!same && !differs) return false;
+    mw_draft *d = mw__draft(h->e, h->line, "meshwise", "check");
+    const char *rest = mw__own_cut(h, at, (int64_t)strlen(at) - same);
+    mw__fact(d, "as on one rank", MW_HOW_STATED, h->from, "%s", same ? "yes" : "no");
+    if (same) {
+        mw__draft_says(d, "The results are those of the same program on one rank: %s.", rest);
+        return true;
+    }
+    mw__draft_says(d, "The results are not those of the same program on one rank: %s.", rest);
+    mw__problem(d, "differs-from-one-rank", -1, -1, "",
+                "the sharded run gave other values than one rank: %s", rest);
     return true;
 }
 
@@ -193,5 +220,5 @@ bool mw__own_exec_line(const own_here *h)
         return true;
     }
     s->values = NULL;
-    return result(h) || totals(h) || move(h) || account(h);
+    return result(h) || totals(h) || checked(h) || move(h) || account(h);
 }

@@ -119,6 +119,7 @@ bool mw__own_type(const own_here *h, const char **at, own_type *ret)
     }
     if (p - *at > LONGEST) return false;
     ret->text = mw__own_cut(h, *at, p - *at);
+    if (*p == '?') p++; /* a number's, whose layout is not stated */
     read_suffixes(h, &p, ret);
     *at = p;
     return true;
