@@ -375,12 +375,25 @@ static mw_status find_replaced(capture *c, mw_tensor *const *in, int nout, mw_ss
     return MW_OK;
 }
 
-/* Whose memory it is as far as marks move nothing. */
+/* The mark leaves an input's handle as it is: nobody else looks into its memory. */
+static bool stays_alone(const mw_node *mark)
+{
+    const mw_ssa *x = mark->in[0];
+    return x->def->kind == MW_NODE_INPUT && !x->def->memory && !mark->own &&
+           mw_layout_equal(&x->layout, &mark->out[0]->layout);
+}
+
+/* Whose memory it is as the function wrote it: views and writes share, and marks of a lone input;
+ * other marks give memory of their own as soon as that can be told, which callers can. */
 static const mw_ssa *root_of(const mw_ssa *v)
 {
-    while ((v->def->kind == MW_NODE_MARK && !v->def->own) || v->root != v)
-        v = v->root != v ? v->root : v->def->in[0];
-    return v;
+    for (;;) {
+        const mw_node *n = v->def;
+        bool shares = mw__node_views(n) || (mw__node_writes(n) && v->nth == 0) ||
+                      (n->kind == MW_NODE_MARK && stays_alone(n));
+        if (!shares) return v;
+        v = n->in[0];
+    }
 }
 
 /* Whose memory the results are, before passes merge what is the same. */
@@ -392,7 +405,8 @@ static mw_status note_roots(mw_graph *graph)
     for (int i = 0; i < graph->nresult; i++) {
         const mw_ssa *v = graph->result[i];
         graph->root[i] = root_of(v)->id;
-        graph->views[i] = v->root != v && v->root->def->kind == MW_NODE_INPUT;
+        const mw_ssa *root = root_of(v);
+        graph->views[i] = root != v && root->def->kind == MW_NODE_INPUT && v->root != v;
     }
     return MW_OK;
 }

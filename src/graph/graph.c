@@ -472,6 +472,20 @@ static bool written_after(const mw_node *node, const mw_ssa *root)
     return false;
 }
 
+/* Callers get both the mark's handle (as a result, or as the input that it is) and something else
+ * of its memory: they may write into the one and look at the other. */
+static bool both_given(const mw_graph *graph, const mw_node *mark)
+{
+    bool marked = mark->in[0]->def->kind == MW_NODE_INPUT, other = false;
+    for (int i = 0; i < graph->nresult; i++) {
+        if (graph->result[i]->root != mark->out[0]->root) continue;
+        bool from = comes_from(graph->result[i], mark);
+        marked = marked || from;
+        other = other || !from;
+    }
+    return marked && other;
+}
+
 /* Finds the marks and redistributions whose result must have memory of its own: on a mesh where it
  * moves it has, so where it does not it must have, too, as soon as that shows. A redistribution is
  * another tensor than its operand; a mark is the same handle, so that others must be there. */
@@ -483,8 +497,10 @@ static void find_own(mw_graph *graph)
         if (n->kind == MW_NODE_STEP) {
             n->own = n->step == MW_STEP_COUNT &&
                      (written_after(n, out->root) || written_after(n, n->in[0]->root));
-        } else if (out->root != out && written_after(n, out->root) && others_live(graph, n)) {
-            n->own = true; /* and else it moves */
+        } else if (out->root != out && /* else it moves */
+                   ((written_after(n, out->root) && others_live(graph, n)) ||
+                    both_given(graph, n))) {
+            n->own = true;
             find_roots(graph);
         }
     }
