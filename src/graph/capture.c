@@ -307,7 +307,8 @@ static mw_status make_inputs(capture *c, mw_mesh *mesh, const mw_layout *layout,
     return MW_OK;
 }
 
-/* Inputs that lie in one memory: what is written through one is read through the others. */
+/* Inputs that lie in one memory: what is written through one is read through the others, and by
+ * handles that the program does not know. (One handle that is given twice is one.) */
 static void find_shared(const mw_graph *graph, mw_tensor *const *given)
 {
     int at = 0, number = 0;
@@ -318,10 +319,11 @@ static void find_shared(const mw_graph *graph, mw_tensor *const *given)
         for (mw_node *m = graph->first; t && t->storage && m != n && !n->memory; m = m->next) {
             const mw_tensor *u = m->bound ? m->bound : given ? given[before] : NULL;
             before += !m->bound;
-            if (!u || u->storage != t->storage) continue;
+            if (!u || u == t || u->storage != t->storage) continue;
             if (!m->memory) m->memory = ++number;
             n->memory = m->memory;
         }
+        if (t && !n->memory && mw__storage_shared(t->storage)) n->memory = ++number;
     }
 }
 

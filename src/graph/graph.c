@@ -472,11 +472,12 @@ static bool written_after(const mw_node *node, const mw_ssa *root)
     return false;
 }
 
-/* Callers get both the mark's handle (as a result, or as the input that it is) and something else
- * of its memory: they may write into the one and look at the other. */
+/* Callers have both the mark's handle (as a result, or as the input that it is) and something else
+ * of its memory (a result, another input): they may write into the one and look at the other. */
 static bool both_given(const mw_graph *graph, const mw_node *mark)
 {
-    bool marked = mark->in[0]->def->kind == MW_NODE_INPUT, other = false;
+    const mw_node *input = mark->in[0]->def;
+    bool marked = input->kind == MW_NODE_INPUT, other = marked && input->memory;
     for (int i = 0; i < graph->nresult; i++) {
         if (graph->result[i]->root != mark->out[0]->root) continue;
         bool from = comes_from(graph->result[i], mark);

@@ -387,15 +387,31 @@ static mw_status find_writes(mw_program *p)
     return MW_OK;
 }
 
-/* The handles on tensors from outside are the program's alone, but their memory is not. */
+/* Views of what is given when it runs, and what is written there: their handles get memory then. */
+static mw_status find_loose(mw_program *p)
+{
+    p->loose = mw__arena_alloc(&p->arena, (size_t)(p->nstep + 1) * sizeof(int));
+    if (!p->loose) return MW_NOMEM();
+    for (int i = 0; i < p->nstep; i++) {
+        const run_step *s = &p->step[i];
+        bool shares = s->kind == RUN_VIEW || (s->kind == RUN_KERNEL && s->call->in_place);
+        if (shares && !p->place[s->out[0]].handle->storage) p->loose[p->nloose++] = s->out[0];
+    }
+    return MW_OK;
+}
+
+/* Memory that the program has, or has from outside, counts its handles and slots among those
+ * through which nobody looks. */
 static void hold(mw_program *p, int by)
 {
     for (int64_t i = 0; i < p->nplace; i++) {
         place *at = &p->place[i];
-        mw_storage *storage = at->handle->storage;
-        if (by > 0) at->held = storage && p->place[at->root].slot < 0;
-        if (at->held) storage->held += by;
+        if (by > 0) at->held = at->handle->storage != NULL;
+        if (at->held) at->handle->storage->held += by;
     }
+    for (int64_t i = 0; i < p->nslot; i++)
+        if (p->slot[i].storage) p->slot[i].storage->held += by;
+    p->holds = by > 0;
 }
 
 static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int ninput)
@@ -410,8 +426,10 @@ static mw_status make(mw_rank *rank, mw_program *p, mw_tensor *const *input, int
     MW_TRY(find_results(rank, p));
     mw__program_fuse(p, &rank->plan_scratch);
     MW_TRY(mw__program_lay_out(rank, p));
+    MW_TRY(find_loose(p));
+    MW_TRY(find_writes(p));
     hold(p, 1);
-    return find_writes(p);
+    return MW_OK;
 }
 
 mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const *input, int ninput,
@@ -435,7 +453,7 @@ mw_status mw__program_new(mw_rank *rank, const mw_graph *graph, mw_tensor *const
 void mw__program_free(mw_rank *rank, mw_program *p)
 {
     if (!p) return;
-    hold(p, -1);
+    if (p->holds) hold(p, -1);
     for (int i = 0; i < p->nstep; i++) {
         mw__call_free(p->step[i].call);
         if (p->step[i].kind != RUN_END) mw__redist_free(p->step[i].redist); /* as its begin */

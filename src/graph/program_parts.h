@@ -21,7 +21,7 @@ typedef struct place {
     int64_t offset;    /* bytes from its operand's first element, of a view */
     int64_t bytes;
     int first, last; /* steps between which a root's memory must last */
-    bool held;       /* its storage counts its handle among those that nobody looks through */
+    bool held;       /* its storage counts its handle as held */
     uint32_t axes;   /* mesh axes whose ranks read a root's memory, or wrote what is in it */
 } place;
 
@@ -61,6 +61,9 @@ struct mw_program {
     int ninput;
     const run_step **write; /* [nwrite] steps that write into what may be from outside */
     int nwrite;
+    int *loose; /* [nloose] places whose memory is set when it runs, and given up at its end */
+    int nloose;
+    bool holds; /* handles and slots are counted as held */
     bool *apart; /* [nresult] by the function a view of an input; here what it views had to be moved
                   */
     int *given;  /* [ngiven] roots whose memory results give to the caller */

@@ -104,6 +104,8 @@ static mw_status renew_results(mw_program *p)
         if (s->storage->refs > 2) { /* the slot's, its handle's, and somebody's */
             mw_storage *fresh;
             MW_TRY(mw__storage_new(s->bytes, &fresh));
+            s->storage->held -= 2;
+            fresh->held = 2;
             mw__storage_unref(s->storage);
             s->storage = fresh;
             mw__storage_unref(at->handle->storage);
@@ -156,6 +158,8 @@ mw_status mw__program_run(mw_rank *rank, mw_program *p, mw_tensor *const *input,
         status = mw__tensor_again(rank, p->place[p->result[i]].handle, &ret[i]);
         if (status == MW_OK && p->apart[i]) ret[i]->apart = true;
     }
+    for (int i = 0; i < p->nloose; i++)
+        set_memory(p->place[p->loose[i]].handle, &(mw_tensor){0}, 0);
     for (int i = 0; i < ninput; i++) /* what was given is the caller's alone again */
         set_memory(p->place[p->parameter[i]].handle, &(mw_tensor){0}, 0);
     return status;

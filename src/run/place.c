@@ -149,12 +149,6 @@ void mw__tensor_rebind(mw_rank *rank, mw_tensor *t, mw_tensor *from)
     mw__tensor_drop(rank, from);
 }
 
-/* Another handle looks into the tensor's memory. */
-static bool is_shared(const mw_tensor *t)
-{
-    return t->storage && t->storage->refs - t->storage->held > 1;
-}
-
 /* A temporary handle on a copy of the tensor, of the type that it is placed as. */
 static mw_status copy_of(mw_rank *rank, const mw_tensor *t, const mw_ttype *type, mw_tensor **ret)
 {
@@ -183,7 +177,7 @@ static mw_status re_place(mw_rank *rank, const mw_reason *reason, mw_tensor *t, 
     t->apart = false;
     if (redist->plan.nstep > 0)
         MW_TRY(place(rank, reason, t, redist, &placed));
-    else if (is_shared(t))
+    else if (mw__storage_shared(t->storage))
         MW_TRY(copy_of(rank, t, redist->to, &placed));
     else
         return MW_OK;

@@ -85,6 +85,12 @@ MW_NODISCARD mw_status mw__storage_new(int64_t bytes, mw_storage **ret);
 void mw__storage_ref(mw_storage *storage);
 void mw__storage_unref(mw_storage *storage); /* NULL is fine */
 
+/* Do several handles look into it, compiled programs' aside? NULL: none does. */
+static inline bool mw__storage_shared(const mw_storage *storage)
+{
+    return storage && storage->refs - storage->held > 1;
+}
+
 /* The pool of this thread's context, made on first use. Trim gives free blocks back to the
  * allocator; done also waits for readers and frees the pool (live must be 0, else it leaks them on
  * purpose rather than crash). */

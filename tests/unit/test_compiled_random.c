@@ -149,17 +149,12 @@ typedef struct pool {
     draw d;
     const world *w;
     mw_tensor *at[POOL];
-    int group[POOL]; /* memory that it may share; a mark may end that, on some meshes */
-    bool frozen[POOL + NIN + NOUTSIDE]; /* by group: not written any more */
-    int n, ngroup;
+    int n;
 } pool;
 
-static int put(pool *p, mw_tensor *t, int group)
+static void put(pool *p, mw_tensor *t)
 {
-    if (!t || p->n == POOL) return -1;
-    p->at[p->n] = t;
-    p->group[p->n] = group >= 0 ? group : p->ngroup++;
-    return p->n++;
+    if (t && p->n < POOL) p->at[p->n++] = t;
 }
 
 static bool same_shape(const mw_tensor *a, const mw_tensor *b)
@@ -179,14 +174,13 @@ static mw_tensor *like(pool *p, const mw_tensor *t)
     return p->at[first];
 }
 
-static mw_tensor *value_op(pool *p, mw_tensor *t, int *ret_group, int group)
+static mw_tensor *value_op(pool *p, mw_tensor *t)
 {
     draw *d = &p->d;
     int ndim = mw_tensor_ndim(t), dim = below(d, ndim > 0 ? ndim : 1);
     int64_t size = ndim ? mw_tensor_size(t, dim) : 1, first = size ? below(d, (int)size) : 0;
     bool keep = below(d, 2);
     mw_tensor *u = like(p, t), *two[3] = {t, u, t};
-    *ret_group = -1;
     switch (below(d, 26)) {
     case 0:
         return mw_relu(t);
@@ -213,16 +207,13 @@ static mw_tensor *value_op(pool *p, mw_tensor *t, int *ret_group, int group)
     case 10:
     case 11:
         if (ndim < 2) return mw_neg(t);
-        *ret_group = group;
         return mw_transpose_int(t, 0, 1);
     case 12:
     case 13:
         if (ndim == 0 || size < 2) return mw_square(t);
-        *ret_group = group;
         return mw_narrow(t, dim, first, size - first);
     case 14:
         if (ndim == 0 || size == 0) return mw_square(t);
-        *ret_group = group;
         return mw_select_int(t, dim, first);
     case 15:
         return ndim ? mw_cat(two, 2 + below(d, 2), dim) : mw_silu(t);
@@ -243,7 +234,6 @@ static mw_tensor *value_op(pool *p, mw_tensor *t, int *ret_group, int group)
         return mw_reshape(t, MW_INTS(count)); /* a view, or not: by where it lies */
     }
     case 21:
-        *ret_group = group;
         return mw_unsqueeze(t, dim);
     case 22: {
         float data[8] = {1, -1, 0.5F, 2, 0.25F, -2, 3, 0};
@@ -287,7 +277,7 @@ static mw_tensor *write_op(pool *p, mw_tensor *t)
     return mw_index_copy_(t, 0, at, mw_full(row, ndim, 0.75, p->w->dtype));
 }
 
-/* Others of the memory keep it, or don't, by mesh: then nobody writes there any more. */
+/* From then on the handle's memory is its own. */
 static mw_tensor *mark_op(pool *p, int i)
 {
     char layout[96];
@@ -297,8 +287,6 @@ static mw_tensor *mark_op(pool *p, int i)
         shape[k] = mw_tensor_size(t, k);
     draw_layout(&p->d, p->w->job->mesh, mw_tensor_ndim(t), shape, layout, sizeof layout);
     if (i < 4 && p->w->marks_handles) *p->w->marks_handles = true;
-    for (int k = 0; k < p->n; k++)
-        if (k != i && p->group[k] == p->group[i] && p->at[k] != t) p->frozen[p->group[i]] = true;
     return mw_mark_sharding(t, NULL, layout);
 }
 
@@ -306,32 +294,30 @@ static mw_status program(void *user, mw_tensor *const *in, mw_tensor **out)
 {
     const world *w = user;
     pool p = {.d = {w->job->seed * 1009 + 17}, .w = w};
-    bool shared = w->in[0] == w->in[1];
-    (void)put(&p, in[0], -1);
-    (void)put(&p, in[1], shared ? 0 : -1);
-    (void)put(&p, w->outside[1], -1);
-    (void)put(&p, w->outside[3], p.group[2]); /* it may view it */
+    put(&p, in[0]);
+    put(&p, in[1]);
+    put(&p, w->outside[1]);
+    put(&p, w->outside[3]); /* it may view it */
     int nops = 3 + below(&p.d, 10);
     for (int i = 0; i < nops; i++) {
-        int what = below(&p.d, 10), at = below(&p.d, p.n), group;
+        int what = below(&p.d, 10), at = below(&p.d, p.n);
         if (below(&p.d, 3)) at = p.n - 1 - below(&p.d, p.n < 4 ? p.n : 4);
         mw_tensor *t = p.at[at], *made;
         if (what == 0) {
             if (!mark_op(&p, at)) return mw_last_error()->code;
             continue;
         }
-        if (what <= 2 && !p.frozen[p.group[at]]) {
-            group = p.group[at];
+        if (what <= 2) {
             made = write_op(&p, t);
             if (made && below(&p.d, 2)) continue; /* the result is dropped */
         } else {
-            made = value_op(&p, t, &group, p.group[at]);
+            made = value_op(&p, t);
         }
         if (!made) return mw_last_error()->code;
         int64_t count = 1;
         for (int k = 0; k < mw_tensor_ndim(made); k++)
             count *= mw_tensor_size(made, k);
-        if (count <= MOST / 4 && mw_tensor_ndim(made) <= 4) (void)put(&p, made, group);
+        if (count <= MOST / 4 && mw_tensor_ndim(made) <= 4) put(&p, made);
     }
     for (int i = 0; i < NOUT; i++)
         out[i] = p.at[i < 2 || below(&p.d, 2) ? p.n - 1 - i % p.n : below(&p.d, p.n)];
