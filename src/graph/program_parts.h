@@ -63,7 +63,7 @@ struct mw_program {
     int nwrite;
     int *loose; /* [nloose] places whose memory is set when it runs, and given up at its end */
     int nloose;
-    bool holds; /* handles and slots are counted as held */
+    bool holds;  /* handles and slots are counted as held */
     bool *apart; /* [nresult] by the function a view of an input; here what it views had to be moved
                   */
     int *given;  /* [ngiven] roots whose memory results give to the caller */
