@@ -62,6 +62,27 @@ static mw_status no_value(const mw_graph *graph, const char *name)
     return status;
 }
 
+/* Of which operand the terms are: one that has them already, or one that the axis cuts along a dim
+ * that the op sums over. */
+static void partial_str(const mw_ssa *v, const mw_partial *p, mw_str *to)
+{
+    const char *axis = v->mesh->name[p->axis];
+    mw__str_printf(to, "%%%s: each rank of %s has a term of a %s", v->name, axis,
+                   mw__reduce_name((mw_reduce)p->kind));
+    for (int partial = 1; partial >= 0; partial--)
+        for (int i = 0; i < v->def->nin && v->def->kind == MW_NODE_OP; i++) {
+            const mw_ssa *in = v->def->in[i];
+            uint32_t axes =
+                partial ? mw__layout_partial_axes(&in->layout) : mw__layout_axes(&in->layout);
+            if (!(axes >> p->axis & 1)) continue;
+            mw__str_printf(
+                to, partial ? ", as of %%%s\n" : ": %%%s is cut over it, and %s sums that dim\n",
+                in->name, mw__op_info_of(v->def->op)->word);
+            return;
+        }
+    mw__str_puts(to, ": so it is stated\n");
+}
+
 mw_status mw_graph_why(mw_graph *graph, const char *value, int json, const char **ret)
 {
     const mw_ssa *v = value_named(graph, value);
@@ -73,6 +94,8 @@ mw_status mw_graph_why(mw_graph *graph, const char *value, int json, const char 
         mw__origin_str(graph, v, a, &graph->text);
         mw__str_putc(&graph->text, '\n');
     }
+    for (int i = 0; !json && i < v->layout.npartial; i++)
+        partial_str(v, &v->layout.partial[i], &graph->text);
     if (!json && graph->text.length == 0)
         mw__str_printf(&graph->text, "%%%s: no axis cuts it\n", v->name);
     *ret = mw__str_text(&graph->text);

@@ -22,3 +22,14 @@ func @sums(%a: f32[8@x, 6] = randn([8, 6], seed=1)) {
 }
 END
 meshwise exec sums.mw --passes all --check | tail -4
+echo "--- why a value is a sum of terms"
+cat >partial.mw <<END
+mesh @m = [x=2]
+func @partial(%a: f32[64@x, 2], %b: f32[64@x, 2]) {
+  %g = mm(transpose(%a, 0, 1), %b)
+  %h = mul(%g, 2)
+  return %h
+}
+END
+meshwise opt partial.mw --passes propagate,reshard --why g
+meshwise opt partial.mw --passes propagate,reshard --why h
