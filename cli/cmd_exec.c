@@ -295,6 +295,9 @@ static mw_status check(exec_state *s, checked *ret)
 int cmd_exec(const cli_args *args)
 {
     if (args->npositional != 1) return cli_usage(args, "exec: expected a FILE");
+    const char *backend = args->value[OPT_backend];
+    if (args->value[OPT_check] && backend && strcmp(backend, "fake") == 0)
+        return cli_usage(args, "--check compares values, and --backend fake has none");
     exec_state s = {.args = args};
     checked c;
     bool compared = args->value[OPT_check] != NULL && cli_first(args);

@@ -67,7 +67,7 @@ static json_t *graph_json(mw_graph *graph)
     for (const mw_node *n = NULL; nodes && (n = mw_graph_next(graph, n));)
         (void)json_array_append_new(nodes, node_json(n));
     for (int i = 0; results && i < mw_graph_results(graph); i++)
-        (void)json_array_append_new(results, json_string(mw_graph_result_name(graph, i)));
+        (void)json_array_append_new(results, json_string(mw_graph_result(graph, i).name));
     return json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "text", text ? text : "", "nodes", nodes,
                      "results", results);
 }
@@ -78,6 +78,9 @@ int cmd_opt(const cli_args *args)
         print_passes();
         return cli_flush();
     }
+    if (args->npositional > 1) return cli_usage(args, "opt: expected one FILE");
+    if (args->json && args->value[OPT_print_after])
+        return cli_usage(args, "--print-after prints the program, --json one object: one of them");
     char *text;
     int64_t length;
     mw_graph *graph = NULL;

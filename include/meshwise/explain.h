@@ -3,9 +3,9 @@
  * text does not tell.
  *
  *     mw_explain *e;
- *     MW_TRY(mw_explain_new(&(mw_explain_options){.mesh = NULL}, &e));
- *     MW_TRY(mw_explain_feed(e, text, length));        any number of times, in pieces of any size
- *     MW_TRY(mw_explain_finish(e));
+ *     mw_status status = mw_explain_new(&(mw_explain_options){.mesh = NULL}, &e);
+ *     if (status == MW_OK) status = mw_explain_feed(e, text, length);  in pieces of any size
+ *     if (status == MW_OK) status = mw_explain_finish(e);
  *     for (int64_t i = 0; i < mw_explain_entries(e); i++) puts(mw_explain_entry(e, i)->says);
  *     mw_explain_free(e);
  *

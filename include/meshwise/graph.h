@@ -1,9 +1,19 @@
 /* Programs as values: read from text or captured from a C function, worked on by passes, run.
  *
  *     mw_graph *g;
- *     MW_TRY(mw_graph_parse(text, "mlp.mw", NULL, &g));
- *     MW_TRY(mw_graph_pass(g, "propagate"));
- *     puts(mw_graph_text(g));
+ *     mw_status status = mw_graph_parse(text, "mlp.mw", NULL, &g);
+ *     if (status == MW_OK) status = mw_graph_pass(g, "propagate");
+ *     if (status == MW_OK) puts(mw_graph_text(g));
+ *
+ * Within a launch (tensor.h) a function of tensors runs as a program:
+ *
+ *     mw_status net(void *user, mw_tensor *const *in, mw_tensor **out);
+ *
+ *     mw_compiled *c;
+ *     mw_status status = mw_compile("net", net, &weights, 1, 1, &c);
+ *     if (status == MW_OK) status = mw_compiled_freeze(c);       where weights never change
+ *     if (status == MW_OK) status = mw_compiled_call(c, &x, &y); as often as needed
+ *     mw_compiled_free(c);
  *
  * docs/ir.md has the grammar of the text. A graph belongs to one thread at a time.
  */
@@ -120,6 +130,8 @@ MW_API mw_parameter mw_node_parameter(const mw_node *node); /* of a line of that
 MW_API mw_graph_value mw_node_operand(const mw_node *node, int index);
 MW_API mw_graph_value mw_node_result(const mw_node *node, int index);
 
+MW_API mw_graph_value mw_graph_result(const mw_graph *graph, int index); /* as it is now */
+
 /* The most bytes that `rank` holds at once of values that the program itself makes (parameters
  * aside), if each goes when nobody needs it any more. Fails: MW_ERR_NOMEM. */
 MW_API MW_NODISCARD mw_status mw_graph_peak_bytes(const mw_graph *graph, int rank, int64_t *ret);
@@ -161,7 +173,9 @@ MW_API MW_NODISCARD mw_status mw_capture_at(mw_site site, const char *name, mw_f
  * A function that runs as a program: captured when it is first called, put through the passes, laid
  * out in one arena, and run from then on without capturing, choosing or allocating. It is compiled
  * again when an input, or a tensor from outside, has another type than before: that is always
- * checked. Every rank compiles for itself; before a new program's first movement the ranks make
+ * checked. The function itself, and what `user` points to, are looked at while it is captured, not
+ * again: another tensor in the place of one from outside is given as an input, or to a new
+ * mw_compiled. Every rank compiles for itself; before a new program's first movement the ranks make
  * sure that it is the same. */
 typedef struct mw_compiled mw_compiled;
 

@@ -6,8 +6,8 @@
  *
  *     mw_tokenizer *t;
  *     mw_tokens tokens = {0};
- *     MW_TRY(mw_tokenizer_new(&source, &t));
- *     MW_TRY(mw_tokenizer_encode(t, "Hello", 5, 0, &tokens));
+ *     mw_status status = mw_tokenizer_new(&source, &t);
+ *     if (status == MW_OK) status = mw_tokenizer_encode(t, "Hello", 5, 0, &tokens);
  *     for (int64_t i = 0; i < tokens.count; i++) printf("%d\n", tokens.ids[i]);
  *     mw_tokens_done(&tokens);
  *     mw_tokenizer_free(t);

@@ -284,10 +284,13 @@ static mw_status run_and_replace(const mw_compiled *c, mw_rank *rank, const vers
 {
     MW_TRY(mw__program_run(rank, v->program, in, c->nin, v->result));
     if (c->nout) memcpy(out, v->result, (size_t)c->nout * sizeof(mw_tensor *));
-    for (int i = 0; i < v->graph->nreplaced; i++) {
+    for (int i = v->graph->nreplaced - 1; i >= 0; i--) { /* the last that the scope got */
         mw_tensor *now = v->result[c->nout + i];
         int which = v->graph->replaced[i];
-        now->refs++; /* the scope keeps its own */
+        if (rank->nowned > 0 && rank->owned[rank->nowned - 1] == now)
+            rank->nowned--; /* the handle that it becomes alone looks into its memory */
+        else
+            now->refs++;
         mw__tensor_rebind(rank, which >= 0 ? in[which] : v->bound[-1 - which].tensor, now);
     }
     return MW_OK;

@@ -107,6 +107,9 @@ mw_status mw__ssa_rename(mw_graph *graph, mw_ssa *value, const char *name)
 static mw_status new_value(mw_graph *graph, mw_node *def, int nth, mw_mesh *mesh,
                            const mw_layout *layout, const char *name, mw_ssa **ret)
 {
+    int64_t bytes = MW_MAX(1, mw_dtype_size((mw_dtype)layout->dtype));
+    for (int d = 0; d < layout->ndim; d++)
+        MW_TRY(mw__mul_size(bytes, mw_layout_size(layout, d), &bytes));
     MW_TRY(mw__grow(&graph->value, &graph->cap_value, graph->nvalue + 1, sizeof(mw_ssa *)));
     mw_ssa *v = mw__arena_zalloc(&graph->arena, sizeof *v);
     if (!v) return MW_NOMEM();

@@ -119,9 +119,9 @@ static mw_status read_unary(ir_parser *p, ir_operand *ret_one, mw_ssa **ret, int
     p->depth--;
     MW_TRY(status);
     if (x.number) {
+        const mw_arg zero = {.kind = MW_ARG_INT};
         *ret_one = x;
         if (!minus) return ir_fail(p, at, "'~' before a number");
-        mw_arg zero = {.kind = MW_ARG_INT};
         (void)work_out("-", &zero, &x.arg, &ret_one->arg);
         return MW_OK;
     }
@@ -133,10 +133,25 @@ static mw_status read_unary(ir_parser *p, ir_operand *ret_one, mw_ssa **ret, int
                         at, &x, 1, &ret_one->value);
 }
 
+/* What `-` makes of it: a number's negative, or a call of neg. */
+static mw_status negate(ir_parser *p, const char *at, ir_operand *x)
+{
+    const mw_arg zero = {.kind = MW_ARG_INT};
+    if (x->number) {
+        (void)work_out("-", &zero, &x->arg, &x->arg);
+        return MW_OK;
+    }
+    ir_operand positive = *x;
+    *x = (ir_operand){0};
+    return ir_call_with(p, "neg", at, &positive, 1, &x->value);
+}
+
 mw_status ir_infix(ir_parser *p, int least, ir_operand *ret_one, mw_ssa **ret, int cap, int *ret_n)
 {
     const char *at;
     bool joined = false;
+    ir_space(p);
+    const char *begin = p->at;
     MW_TRY(read_unary(p, ret_one, ret, cap, ret_n));
     for (const sign *s; (s = sign_here(p, &at)) && s->level >= least; joined = true) {
         if (*ret_n != 1) return ir_fail(p, at, "'%s' after %d values", s->text, *ret_n);
@@ -146,10 +161,13 @@ mw_status ir_infix(ir_parser *p, int least, ir_operand *ret_one, mw_ssa **ret, i
         int n;
         p->depth++;
         mw_status status =
-            ir_infix(p, s->level == POWER ? POWER - 1 : s->level + 1, &right, NULL, 1, &n);
+            ir_infix(p, s->level == POWER ? POWER : s->level + 1, &right, NULL, 1, &n);
         p->depth--;
         MW_TRY(status);
+        bool behind = s->level == POWER && left.number && *begin == '-' && !joined; /* -2 ** 2 */
+        if (behind) MW_TRY(negate(p, at, &left));
         MW_TRY(join(p, s, at, &left, &right, ret_one));
+        if (behind) MW_TRY(negate(p, at, ret_one));
     }
     if (joined) *ret_n = 1;
     if (ret && *ret_n == 1 && !ret_one->number) ret[0] = ret_one->value;

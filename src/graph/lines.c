@@ -54,3 +54,8 @@ mw_graph_value mw_node_result(const mw_node *n, int index)
 {
     return value_of(n->out[index]);
 }
+
+mw_graph_value mw_graph_result(const mw_graph *graph, int index)
+{
+    return value_of(graph->result[index]);
+}

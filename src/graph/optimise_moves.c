@@ -69,14 +69,14 @@ static mw_status walk_up(optimiser *o, const mw_node *n, mw_ssa **ret_head, mw_p
     }
 }
 
-static bool any_asked(const mw_node *n, const mw_ssa *head)
+/* The movement of the chain that somebody asked for; NULL: none. */
+static const mw_node *find_asked(const mw_node *n, const mw_ssa *head)
 {
-    bool asked = false;
     for (; n->out[0] != head && moves(n); n = n->in[0]->def) {
-        asked = asked || n->asked;
+        if (n->asked) return n;
         if (n->in[0] == head) break;
     }
-    return asked;
+    return NULL;
 }
 
 mw_status optimise_chains(optimiser *o)
@@ -94,8 +94,8 @@ mw_status optimise_chains(optimiser *o)
         if (head->mutated || head == n->in[0]) continue;
         MW_TRY(route(o, &head->layout, &n->out[0]->layout, &way));
         if (mw__price_compare(&way->price, &now) >= 0) continue;
-        mw_node like = *reason, *made = NULL;
-        like.asked = any_asked(n, head);
+        const mw_node *asked = find_asked(n, head);
+        mw_node like = asked ? *asked : *reason, *made = NULL;
         mw_ssa *out = n->out[0], *with = head;
         if (way->from != way->to) {
             MW_TRY(add_movement(o, n, head, &out->layout, &like, &made));

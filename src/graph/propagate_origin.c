@@ -64,7 +64,16 @@ void mw__origin_str(const mw_graph *graph, const mw_ssa *value, int axis, mw_str
         chain_str(graph, value, o, to);
         any = true;
     }
-    if (!any) mw__str_printf(to, "%%%s: nothing on %s", value->name, value->mesh->name[axis]);
+    const char *name = value->mesh->name[axis];
+    if (any) return;
+    if (!(mw__layout_axes(&value->layout) >> axis & 1))
+        mw__str_printf(to, "%%%s: nothing on %s", value->name, name);
+    else if (value->stated)
+        mw__str_printf(to, "%%%s lies on %s as its line says", value->name, name);
+    else
+        mw__str_printf(
+            to, "%%%s: no annotation leads to %s here: it lies so since less moves so in all",
+            value->name, name);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------

@@ -144,7 +144,8 @@ static mw_status add_step(writer *w, mw_node *at, mw_ssa *x, const mw_route *mov
     step->because = because;
     step->recv_bytes = half->recv_bytes;
     step->recv_bytes_total = half->price.bytes;
-    const mw_node *by = at ? at : x->def; /* a result: whoever made it */
+    /* Of a result, and of what the line of a value asks for: whoever made it. */
+    const mw_node *by = at && !asked ? at : x->def;
     step->site = by->site;
     step->chain = by->chain;
     *ret = step;

@@ -228,6 +228,35 @@ static mw_status two_meshes(void *user)
     return MW_OK;
 }
 
+/* A weight that is marked after its use lies so from the second call on, and is never copied. */
+static mw_status marks_late(void *user, mw_tensor *const *in, mw_tensor **out)
+{
+    mw_tensor *h = mw_mul(in[0], user);
+    (void)mw_mark_sharding(user, NULL, "[4@tp, 6]");
+    out[0] = mw_add(h, user, 1);
+    return out[0] ? MW_OK : mw_last_error()->code;
+}
+
+static mw_status settles(void *user)
+{
+    (void)user;
+    mw_tensor *x = counted(), *w = counted(), *out[1];
+    mw_compiled *c;
+    EXPECT(mw_compile("late", marks_late, w, 1, 1, &c) == MW_OK);
+    for (int round = 0; round < 6; round++)
+        EXPECT(mw_compiled_call(c, &x, out) == MW_OK);
+    EXPECT(mw_compiled_facts_get(c).compilations <= 2);
+    mw_compiled_free(c);
+    return MW_OK;
+}
+
+static void test_settles(void **state)
+{
+    (void)state;
+    run_on("tp=1", settles);
+    run_on("tp=2", settles);
+}
+
 static void test_one_answer(void **state)
 {
     (void)state;
@@ -258,10 +287,9 @@ static void test_two_meshes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_answer),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_one_memory),
-        cmocka_unit_test(test_two_meshes),
+        cmocka_unit_test(test_one_answer), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_one_memory), cmocka_unit_test(test_two_meshes),
+        cmocka_unit_test(test_settles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
