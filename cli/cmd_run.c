@@ -331,6 +331,14 @@ static void print_stats(const run_state *r)
         "\nspeed\n  prompt  %6lld tokens  %8.1f tokens/s\n  decode  %6lld tokens  %8.1f tokens/s\n",
         (long long)r->prefill.tokens, rate(r->prefill), (long long)r->decode.tokens,
         rate(r->decode));
+    const mw_compiled_facts *c = &r->compiled;
+    if (c->compilations)
+        (void)fprintf(
+            stderr,
+            "  compiled %5d program%s, the last in %.0f ms; weights in narrow form %.1f MB "
+            "beside those below\n",
+            c->compilations, c->compilations > 1 ? "s" : "", c->seconds * 1e3,
+            (double)c->frozen_bytes * 1e-6);
     json_t *comm = session_comm(s), *row;
     size_t i;
     (void)fprintf(stderr, "what moved, and why\n");

@@ -60,13 +60,22 @@ static mw_status shard_of(mw_rank *rank, mw_tensor *t, mw_tensor **ret)
     return MW_OK;
 }
 
+/* A captured program is one for all ranks: none of them has a shard of its own in it. */
+static void no_manual(const char *op)
+{
+    (void)MW_FAIL(MW_ERR_UNSUPPORTED, "%s works op by op, and a program is being captured", op);
+    mw__error_hint(
+        "do it outside of the function that is captured or compiled, or use mw_local_map "
+        "there");
+}
+
 mw_tensor *mw_enable_manual_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh,
                                         const char *layout)
 {
     mw_rank *rank = t ? mw__rank_get() : NULL;
     if (!rank) return NULL;
     if (rank->recorder) {
-        (void)rank->recorder->refuse(rank->recorder, "enable_manual_sharding", t);
+        no_manual("enable_manual_sharding");
         return NULL;
     }
     mw_tensor *placed = mw_redistribute_at(site, t, mesh, layout), *own;
@@ -87,7 +96,7 @@ mw_tensor *mw_disable_manual_sharding_at(mw_site site, mw_tensor *t, mw_mesh *me
     mw_rank *rank = t ? mw__rank_get() : NULL;
     if (!rank) return NULL;
     if (rank->recorder) {
-        (void)rank->recorder->refuse(rank->recorder, "disable_manual_sharding", t);
+        no_manual("disable_manual_sharding");
         return NULL;
     }
     mw_tensor *dense;
