@@ -64,9 +64,7 @@ static mw_status shard_of(mw_rank *rank, mw_tensor *t, mw_tensor **ret)
 static void no_manual(const char *op)
 {
     (void)MW_FAIL(MW_ERR_UNSUPPORTED, "%s works op by op, and a program is being captured", op);
-    mw__error_hint(
-        "do it outside of the function that is captured or compiled, or use mw_local_map "
-        "there");
+    mw__error_hint("do it outside of the function that is captured or compiled");
 }
 
 mw_tensor *mw_enable_manual_sharding_at(mw_site site, mw_tensor *t, mw_mesh *mesh,
