@@ -25,7 +25,7 @@ static mw_status show(const char *how, mw_tensor *y, const mw_usage *before)
     mw_usage now = mw_usage_get();
     mw_status status = mw_read(y, MW_DTYPE_f32, value, sizeof value);
     if (status == MW_OK && mw_rank_index() == 0)
-        printf("%-10s %g %g %g %g   %lld movements\n", how, (double)value[0], (double)value[1],
+        printf("%-10s %g %g %g %g   movements: %lld\n", how, (double)value[0], (double)value[1],
                (double)value[2], (double)value[3],
                (long long)(now.collectives - before->collectives));
     return status;
