@@ -26,11 +26,13 @@ MW_NODISCARD mw_status bench_miss_run(double ret_us[BENCH_AXES]);
 
 /* ---- compiled: what a program costs on top of its kernels ---- */
 
+enum { BENCH_FUSED_OPS = 6, BENCH_FUSED_MB = 16 };
+
 typedef struct bench_compiled {
     double step_us;       /* a call of a program without ops */
     double node_us;       /* a node, on top of its kernel */
     double eager_node_us; /* the same op called op by op, on top of its kernel */
-    double fused_ratio;   /* time op by op over time as one loop, of 6 ops on 16 MB */
+    double fused_ratio;   /* time op by op over time as one loop, of BENCH_FUSED_OPS ops */
     int64_t allocations;  /* in all measured calls of programs */
 } bench_compiled;
 

@@ -4,7 +4,7 @@
 #include "cli/bench.h"
 #include "cli/session.h"
 
-enum { ROUNDS = 51, CALLS = 64, NODES = 256, LARGE = 4 << 20, LARGE_NODES = 6, LARGE_ROUNDS = 11 };
+enum { ROUNDS = 51, CALLS = 64, NODES = 256, LARGE = BENCH_FUSED_MB << 18, LARGE_ROUNDS = 11 };
 
 static mw_status chain(void *user, mw_tensor *const *in, mw_tensor **out)
 {
@@ -59,7 +59,7 @@ static mw_status measure_fused(state *s, mw_compiled *few, mw_tensor *x, int rou
 {
     double began = session_now(), compiled;
     mw_tensor *out;
-    int nodes = LARGE_NODES;
+    int nodes = BENCH_FUSED_OPS;
     mw_scope_begin("fused");
     mw_status status = mw_compiled_call(few, &x, &out);
     (void)mw_scope_end(NULL);
@@ -74,7 +74,7 @@ static mw_status measure_fused(state *s, mw_compiled *few, mw_tensor *x, int rou
 
 static mw_status fuse(state *s)
 {
-    int few = LARGE_NODES;
+    int few = BENCH_FUSED_OPS;
     mw_compiled *c = NULL;
     mw_tensor *x = mw_ones(MW_INTS(LARGE), MW_DTYPE_f32);
     mw_status status = x ? mw_compile("few", chain, &few, 1, 1, &c) : mw_last_error()->code;

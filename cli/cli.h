@@ -88,6 +88,9 @@ typedef void cli_pass_ran(void *user, mw_graph *graph, const char *name, double 
 MW_NODISCARD mw_status cli_passes(mw_graph *graph, const cli_args *args, cli_pass_ran *ran,
                                   void *user);
 
+/* The program as text, to stdout. Fails: MW_ERR_NOMEM. */
+MW_NODISCARD mw_status cli_print_graph(mw_graph *graph);
+
 #define COMMAND(name, positional, text) int cmd_##name(const cli_args *args);
 #include "cli/commands.def"
 #undef COMMAND

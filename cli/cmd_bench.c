@@ -185,11 +185,13 @@ static void print_dispatch(const bench_dispatch *d)
 
 static void print_compiled(const bench_compiled *c)
 {
-    printf("a compiled program, microseconds\n  a call without ops %8.4f\n  a node on top of its "
-           "kernel %8.4f (op by op %.4f)\n  6 element-wise ops on 16 MB in one loop: %.2f times as "
-           "fast as op by op\n"
-           "  %lld allocations\n",
-           c->step_us, c->node_us, c->eager_node_us, c->fused_ratio, (long long)c->allocations);
+    printf(
+        "a compiled program, microseconds\n  a call without ops %8.4f\n  a node on top of its "
+        "kernel %8.4f (op by op %.4f)\n  %d element-wise ops on %d MB in one loop: %.2f times as "
+        "fast as op by op\n"
+        "  %lld allocations\n",
+        c->step_us, c->node_us, c->eager_node_us, BENCH_FUSED_OPS, BENCH_FUSED_MB, c->fused_ratio,
+        (long long)c->allocations);
 }
 
 static void print_plan(const bench_plan *p)

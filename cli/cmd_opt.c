@@ -10,14 +10,6 @@ static void print_passes(void)
         printf("%-12s %s\n", mw_pass_name(i), mw_pass_doc(i));
 }
 
-static mw_status print_graph(mw_graph *graph)
-{
-    const char *text = mw_graph_text(graph);
-    if (!text) return mw_error_set(MW_ERR_NOMEM, "out of memory");
-    (void)fputs(text, stdout);
-    return MW_OK;
-}
-
 static int print_why(const cli_args *args, mw_graph *graph)
 {
     const char *says;
@@ -102,7 +94,7 @@ int cmd_opt(const cli_args *args)
         mw_graph_free(graph);
         return code;
     }
-    if (status == MW_OK && !after) status = print_graph(graph);
+    if (status == MW_OK && !after) status = cli_print_graph(graph);
     int code = status == MW_OK ? cli_flush() : cli_report(args);
     mw_graph_free(graph);
     return code;

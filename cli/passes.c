@@ -71,7 +71,7 @@ static mw_status check_after(const pass_list *list, const char *after)
     return status;
 }
 
-static mw_status print(mw_graph *graph)
+mw_status cli_print_graph(mw_graph *graph)
 {
     const char *text = mw_graph_text(graph);
     if (!text) return mw_error_set(MW_ERR_NOMEM, "out of memory");
@@ -86,12 +86,13 @@ mw_status cli_passes(mw_graph *graph, const cli_args *args, cli_pass_ran *ran, v
     bool captured = after && ran && strcmp(after, "capture") == 0;
     mw_status status = read_list(text ? text : "all", &list);
     if (status == MW_OK && !captured) status = check_after(&list, after);
-    if (status == MW_OK && captured) status = print(graph);
+    if (status == MW_OK && captured) status = cli_print_graph(graph);
     for (int i = 0; i < list.n && status == MW_OK; i++) {
         double began = session_now();
         status = mw_graph_pass(graph, list.name[i]);
         if (status == MW_OK && ran) ran(user, graph, list.name[i], session_now() - began);
-        if (status == MW_OK && after && strcmp(after, list.name[i]) == 0) status = print(graph);
+        if (status == MW_OK && after && strcmp(after, list.name[i]) == 0)
+            status = cli_print_graph(graph);
     }
     return status;
 }

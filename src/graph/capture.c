@@ -405,9 +405,8 @@ static mw_status note_roots(mw_graph *graph)
     graph->views = mw__arena_zalloc(&graph->arena, (size_t)graph->nresult + 1);
     if (!graph->root || !graph->views) return MW_NOMEM();
     for (int i = 0; i < graph->nresult; i++) {
-        const mw_ssa *v = graph->result[i];
-        graph->root[i] = root_of(v)->id;
-        const mw_ssa *root = root_of(v);
+        const mw_ssa *v = graph->result[i], *root = root_of(v);
+        graph->root[i] = root->id;
         graph->views[i] = root != v && root->def->kind == MW_NODE_INPUT && v->root != v;
     }
     return MW_OK;

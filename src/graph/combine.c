@@ -20,14 +20,14 @@ typedef struct combine {
 
 /* The elements of a value whose dims from the second on are whole on every rank: as [rows, rest]
  * where the first is cut, else as one row. */
-static int64_t rows_of(const mw_layout *l)
-{
-    return l->ndim && !mw__dim_whole(&l->dim[0]) ? mw_layout_size(l, 0) : 1;
-}
-
 static bool cuts_rows(const mw_layout *l)
 {
     return l->ndim && !mw__dim_whole(&l->dim[0]);
+}
+
+static int64_t rows_of(const mw_layout *l)
+{
+    return cuts_rows(l) ? mw_layout_size(l, 0) : 1;
 }
 
 static bool is_small(const mw_node *n)

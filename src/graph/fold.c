@@ -88,7 +88,7 @@ mw_status mw__fold_ints(const mw_ssa *value, mw_arena *arena, const int64_t **re
     int64_t n = mw__view_count(&view);
     int64_t *ints = mw__arena_alloc(arena, (size_t)(n + 1) * sizeof *ints);
     if (!ints) return MW_NOMEM();
-    mw_view to = {ints, MW_DTYPE_i64, view.ndim, {0}, {0}};
+    mw_view to;
     mw__view_set(&to, MW_DTYPE_i64, view.ndim, view.shape);
     to.data = ints;
     mw__view_copy(&to, &view);

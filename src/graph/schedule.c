@@ -14,7 +14,6 @@ static const double steps_per_us = 4000, bytes_per_us = 10000; /* of one rank's 
 typedef struct schedule {
     mw_graph *graph;
     mw_arena scratch;
-    bool *written; /* [nvalue] by id of a root: some node writes there */
 } schedule;
 
 static bool communicates(const mw_node *n)
@@ -84,11 +83,11 @@ static bool touches(const mw_node *n, const mw_ssa *root)
 }
 
 /* Both have to do with one memory that is written. */
-static bool share_memory(const schedule *s, const mw_node *a, const mw_node *b)
+static bool share_memory(const mw_node *a, const mw_node *b)
 {
     for (int i = 0; i < a->nin + a->nout; i++) {
         const mw_ssa *v = i < a->nin ? a->in[i] : a->out[i - a->nin];
-        if (s->written[v->root->id] && touches(b, v->root)) return true;
+        if (v->root->written && touches(b, v->root)) return true;
     }
     return false;
 }
@@ -100,9 +99,9 @@ static bool reads(const mw_node *n, const mw_node *of)
     return false;
 }
 
-static bool follows(const schedule *s, const mw_node *n, const mw_node *first)
+static bool follows(const mw_node *n, const mw_node *first)
 {
-    return reads(n, first) || share_memory(s, n, first);
+    return reads(n, first) || share_memory(n, first);
 }
 
 /* A call of it that changes places with another draws other numbers. */
@@ -120,7 +119,7 @@ static mw_status find_wait(schedule *s, const mw_node *m, mw_node **ret, double 
 {
     mw_node *n = m->next;
     *ret_us = 0;
-    for (; n && !communicates(n) && !follows(s, n, m); n = n->next) {
+    for (; n && !communicates(n) && !follows(n, m); n = n->next) {
         double us;
         MW_TRY(time_of(s, n, &us));
         *ret_us += us;
@@ -137,7 +136,7 @@ static mw_status begin_earlier(schedule *s, mw_node *m, double us, double *cover
     for (int i = 0; i < WINDOW && *covered + found < us; i++) {
         mw_node *n = at->prev;
         double more;
-        if (!n || n->kind == MW_NODE_INPUT || communicates(n) || follows(s, m, n)) break;
+        if (!n || n->kind == MW_NODE_INPUT || communicates(n) || follows(m, n)) break;
         MW_TRY(time_of(s, n, &more));
         found += more;
         at = n;
@@ -156,9 +155,9 @@ static mw_status fill_in(schedule *s, const mw_node *m, mw_node *wait, double us
     int looked = 0;
     for (mw_node *n = wait; n && looked < WINDOW && *covered < us; n = next, looked++) {
         next = end = n->next;
-        bool stays = n == wait || communicates(n) || draws(n) || follows(s, n, m);
+        bool stays = n == wait || communicates(n) || draws(n) || follows(n, m);
         for (const mw_node *k = wait; k != n && !stays; k = k->next)
-            stays = k->mark && follows(s, n, k);
+            stays = k->mark && follows(n, k);
         n->mark = stays;
         double more;
         if (stays) continue;
@@ -182,10 +181,10 @@ static mw_status place(schedule *s, mw_node *m)
     return MW_OK;
 }
 
-static void count_meanwhile(const schedule *s, mw_node *m)
+static void count_meanwhile(mw_node *m)
 {
     m->meanwhile = 0;
-    for (const mw_node *n = m->next; n && !communicates(n) && !follows(s, n, m); n = n->next)
+    for (const mw_node *n = m->next; n && !communicates(n) && !follows(n, m); n = n->next)
         m->meanwhile += n->kind == MW_NODE_OP && !mw__node_views(n);
 }
 
@@ -193,20 +192,15 @@ mw_status mw__pass_schedule(mw_graph *graph)
 {
     schedule s = {.graph = graph};
     if (!graph->nmesh) return MW_OK;
-    mw__graph_mutated(graph); /* roots */
-    s.written = mw__zalloc((size_t)graph->nvalue + 1);
-    if (!s.written) return MW_NOMEM();
+    mw__graph_mutated(graph); /* roots, and which are written */
     mw__arena_init(&s.scratch);
-    for (const mw_node *n = graph->first; n; n = n->next)
-        if (mw__node_writes(n)) s.written[n->in[0]->root->id] = true;
     mw_status status = MW_OK;
     for (mw_node *n = graph->first, *next; n && status == MW_OK; n = next) {
         next = n->next;
         if (communicates(n)) status = place(&s, n);
     }
     for (mw_node *n = graph->first; n && status == MW_OK; n = n->next)
-        if (communicates(n)) count_meanwhile(&s, n);
+        if (communicates(n)) count_meanwhile(n);
     mw__arena_done(&s.scratch);
-    mw__free(s.written, (size_t)graph->nvalue + 1);
     return status;
 }

@@ -159,7 +159,7 @@ static bool put_row(const form *f, const mw_mat *m, int64_t row, char *to)
     return true;
 }
 
-/* The first and the last row decide whether the whole is tried. */
+/* The last row is tried before all: a form that does not fit is mostly seen there at once. */
 static mw_status try_form(const form *f, const mw_mat *m, mw_narrow **ret)
 {
     int64_t ld = (m->cols + f->elements - 1) / f->elements, line = ld * (int64_t)f->size, bytes;
@@ -189,7 +189,7 @@ mw_status mw__narrow_make(const mw_mat *m, mw_narrow **ret)
     *ret = NULL;
     if (m->dtype != MW_DTYPE_f32 || m->rows == 0 || m->cols == 0) return MW_OK;
     if (m->col_stride != 1 && m->cols > 1) return MW_OK;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && !*ret; i++)
+    for (int i = 0; i < MW_COUNT(forms) && !*ret; i++)
         if (forms[i].type != MW_GEMV_F16 || mw__row_kernels_get()->widens_f16)
             MW_TRY(try_form(&forms[i], m, ret));
     return MW_OK;
